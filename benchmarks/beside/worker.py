@@ -1,4 +1,4 @@
-"""The least that a member can be: answers every GET with five bytes on ``TRIMTAB_ADDRESS``, and ends when told to."""
+"""The least that a member can be: answers every GET with five bytes on ``TRIMTAB_ADDRESS``, and ends at SIGTERM."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from enum import Enum
 
 OURS = "Trimtab"
 ROUNDS = 3
-"""Rounds of a figure, unless it says otherwise: the median is told, the least and the greatest beside it."""
+"""Rounds of a figure, unless it declares others: reports show the median, with the least and the greatest."""
 
 
 def rounds_of(part: int) -> int:

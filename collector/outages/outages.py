@@ -128,7 +128,7 @@ def _members_by_source(channels: Iterable[Channel]) -> Mapping[GroupId, Mapping[
 
 
 def troubled(scrape: Scrape) -> Set[GroupId]:
-    """Find the groups of a scrape with a question that was not answered: all others have nothing to be told of."""
+    """Find the groups of a scrape with a question that was not answered: all others have nothing to report."""
     return {scrape.layout.series[row].group for row in np.flatnonzero(scrape.reply != Reply.OK).tolist()}
 
 

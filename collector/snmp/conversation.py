@@ -52,7 +52,7 @@ class Talk:
 
         Args:
             request: a whole message.
-            hear: also told, at once, if it cannot be sent. Must not take long.
+            hear: also called, at once, if it cannot be sent. Must not take long.
         """
         self._hear = hear
         try:

@@ -233,7 +233,7 @@ class GufoSession:
 
     async def _exchange(self, send: Callable[[], None], receive: _Receive, patience: Seconds) -> Varbinds | Trouble:
         answer = await self._attempt(send, receive, patience)
-        if answer is _CLOCK:  # the report has told the agent's clock
+        if answer is _CLOCK:  # the report has the agent's clock
             answer = await self._attempt(send, receive, patience)
         if self._silence is _DEAF and self._known and not isinstance(answer, Trouble):
             self._silence = silence(self._agent)

@@ -47,7 +47,7 @@ def credentials(identity: Identity) -> hlapi.CommunityData | hlapi.UsmUserData:
                 keys |= {"authProtocol": _AUTH[auth[0]], "authKey": rfc1902.OctetString(auth[1])}
             if priv is not None:
                 keys |= {"privProtocol": _PRIV[priv[0]], "privKey": rfc1902.OctetString(priv[1])}
-            return hlapi.UsmUserData(name, **keys)  # noqa: S509  # as strong as the operator said
+            return hlapi.UsmUserData(name, **keys)  # noqa: S509  # as strong as the operator declared
 
 
 def trouble(indication: errind.ErrorIndication) -> Trouble:

@@ -153,7 +153,7 @@ class AgentReadings:
             self._sheet.put(column.row, total.value, at=arrived, uptime=total.uptime)
             return
         if column.counter.rows is None:
-            raise AssertionError("a column is told by its reduction")
+            raise AssertionError("a column has a reduction")
         value = reduced(rows, column.counter.rows)
         if isinstance(value, Trouble):
             self._fail([column.row], value)

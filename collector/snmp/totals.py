@@ -2,7 +2,7 @@
 
 The sum of counters is no counter: it falls when one row wraps, jumps when an interface comes, and falls when one
 goes. What can be added up is by how much each row has risen since it was last read. That total begins at 0 and only
-rises; where it cannot be told by how much a row has risen it begins anew, and says so by an uptime that is too young to
+rises; where it is unknown by how much a row has risen it begins anew, and says so by an uptime that is too young to
 reach back to the reading before.
 """
 
@@ -121,7 +121,7 @@ def _gained(before: Total, rows: Mapping[str, float], at: float, uptime: Seconds
     rises = [_rise(rows[row] - before.rows[row], elapsed, law) for row in known]
     back = any(rows[row] < before.rows[row] for row in known)
     if back and math.isnan(before.agent + uptime):
-        return None  # wrapped or restarted: it cannot be told which
+        return None  # wrapped or restarted: which of them is unknown
     certain = [rise for rise in rises if rise is not None]
     return sum(certain) if len(certain) == len(rises) else None
 

@@ -72,7 +72,7 @@ def of_walk(most: int, pairs: Pairs) -> Varbinds | Trouble:
 
 
 def _wrong(detail: str) -> Trouble:
-    """What an object asked for alone can still be told from."""
+    """What still answers for an object that is asked for alone."""
     return Trouble(reply=Reply.MALFORMED, detail=detail, cure=Cure.SPLIT)
 
 

@@ -57,7 +57,7 @@ class ResourceLimitsDocument(Declared):
         "Memory that it may write to for itself (RLIMIT_DATA).", "512MiB", left_out=_AS_TRIMTAB
     )
     cpu_time: Annotated[PositiveSpan | None, Given] = key(
-        "Processor time until it is told to end (RLIMIT_CPU): a bound for a program that spins.",
+        "Processor time until it is asked to end (RLIMIT_CPU): a bound for a program that spins.",
         "12h",
         left_out=_AS_TRIMTAB,
     )

@@ -34,7 +34,7 @@ class Basis:
     size: int | None = None
     """The desired size that conditions per member use."""
     foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=lambda: MappingProxyType({}))
-    """What the forecasts of its policies said."""
+    """The results of its policies' forecasts."""
     requests: tuple[Request, ...]
     """From outside and of schedules; the requests of other policies follow from the evaluation."""
     fleet: Fleet
