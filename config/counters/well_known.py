@@ -220,7 +220,7 @@ _HOST: tuple[KnownObject, ...] = (
                 "Size of a storage area, in its own allocation units.",
             ),
             ("hrStorageUsed", "2.3.1.6", ObjectShape(unit="units"), "Used part of a storage area, in its own units."),
-            ("hrStorageAllocationFailures", "2.3.1.7", _rising("failures/s"), "Wishes for storage that failed."),
+            ("hrStorageAllocationFailures", "2.3.1.7", _rising("failures/s"), "Requests for storage that failed."),
             ("hrDeviceStatus", "3.2.1.5", _NUMBER, "1 unknown, 2 running, 3 warning, 4 testing, 5 down."),
             ("hrDeviceErrors", "3.2.1.6", _rising("errors/s"), "Errors of a device."),
             ("hrProcessorLoad", "3.3.1.2", _PERCENT, "Time that one processor was busy, over the last minute."),

@@ -1,7 +1,7 @@
 """The tables, as the newest revision of `migrations/` leaves them.
 
 ========  ============================================================================================
-desired   ``groups`` (declared definition and the door's state), ``quiets``, ``signals``, ``attachments``; of all
+desired   ``groups`` (declared definition and the state of decisions), ``quiets``, ``signals``, ``attachments``; of all
           groups, a row of ``meta``: the pause of the whole fleet while it lasts; ``definitions`` (also those of
           before), ``pins`` (which of them new members are made of, if not of the newest), ``rolls``
 observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)

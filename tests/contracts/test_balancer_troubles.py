@@ -135,8 +135,8 @@ def test_registrations_that_cannot_be_read_whole_are_not_read_at_all(
             registrations = driver.registrations()
         except Transient as failed:
             assert relay.disarm()
-            wish = failed.retry_after
-            assert trouble is not Trouble.UNAVAILABLE or request > 1 or wish == 7.0
+            wait = failed.retry_after
+            assert trouble is not Trouble.UNAVAILABLE or request > 1 or wait == 7.0
         else:
             befallen = relay.disarm()
             assert registrations[name].state is RegistrationState.SERVING

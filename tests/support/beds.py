@@ -115,7 +115,7 @@ class Bed:
         self.store.records[name] = (replace(record, leaving=Leaving.REPLACED), cloud)
 
     def adopt(self, named: str = "database") -> MemberName:
-        """A person gives a machine that is there: record and size are one write, as the door's are."""
+        """A person gives a machine that is there: record and size are one write, as the decision queue's are."""
         server = self.cloud.foreign_member(named)
         assert server is not None
         launch = LaunchId(installation=INSTALLATION, group=WEB, sequence=self.store.last_sequence(WEB) + 1)

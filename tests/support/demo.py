@@ -71,18 +71,18 @@ async def eventually(holds: Callable[[], bool], within: float = PATIENT) -> None
             await asyncio.sleep(0.005)
 
 
-async def with_door(
+async def with_server(
     answer: Callable[[str], Awaitable[Response]],
     scene: Callable[[MemberHttpServer, tuple[str, int]], Awaitable[None]],
     *,
     room: int | None = None,
 ) -> None:
-    """Play a scene with an open door."""
-    door = MemberHttpServer(answer, room=room)
+    """Play a scene with a server that listens."""
+    server = MemberHttpServer(answer, room=room)
     own, target = listening()
-    door.open(own)
+    server.open(own)
     try:
-        await scene(door, target)
+        await scene(server, target)
     finally:
-        door.close()
-        await door.finished(within=PATIENT)
+        server.close()
+        await server.finished(within=PATIENT)

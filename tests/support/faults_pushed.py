@@ -1,4 +1,4 @@
-"""Those who speak by themselves: members that push, through the door's own reading and judging; and alerts."""
+"""Sources that send by themselves: members that push, read and judged by the daemon's own code; and alerts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.faults import (
 
 _FRESH = 3 * INTERVAL
 _SILENT = frozenset({Fault.REFUSED, Fault.TIMEOUT, Fault.DRIPPING, Fault.AUTH, Fault.RATE_LIMITED})
-"""Faults in which nothing gets past the door, or whole to it."""
+"""Faults in which nothing is accepted, or nothing arrives whole."""
 
 
 class _Sender:

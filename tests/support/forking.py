@@ -88,9 +88,9 @@ class Forked:
 def forked(arguments: Iterable[object], environment: Mapping[str, str], output: IO[bytes]) -> Forked:
     """Start ``trimtab`` with these arguments; all that it writes goes to one file."""
     ours, theirs = socket.socketpair()
-    wish = {"arguments": [*map(str, arguments)], "environment": dict(environment), "folder": str(Path.cwd())}
+    order = {"arguments": [*map(str, arguments)], "environment": dict(environment), "folder": str(Path.cwd())}
     with theirs:
-        socket.send_fds(_server(), [json.dumps(wish).encode()], [output.fileno(), theirs.fileno()])
+        socket.send_fds(_server(), [json.dumps(order).encode()], [output.fileno(), theirs.fileno()])
     ours.settimeout(None)
     return Forked(pid=int(ours.recv(64)), _ends=ours)
 
@@ -134,8 +134,8 @@ def _serve(asked: socket.socket) -> None:
             _tell_ends(running)
         if asked not in ready:
             continue
-        wish, handles, _, _ = socket.recv_fds(asked, _LONGEST, 2)
-        if not wish:  # the tests are over, perhaps in the middle of one
+        order, handles, _, _ = socket.recv_fds(asked, _LONGEST, 2)
+        if not order:  # the tests are over, perhaps in the middle of one
             for pid in running:
                 os.kill(pid, signal.SIGTERM)
             sys.exit()
@@ -147,7 +147,7 @@ def _serve(asked: socket.socket) -> None:
                 mine.close()
             os.close(wakes)
             os.close(woken)
-            _become(json.loads(wish), *handles)
+            _become(json.loads(order), *handles)
             return
         output, ends = handles
         os.close(output)
@@ -164,18 +164,18 @@ def _tell_ends(running: dict[int, socket.socket]) -> None:
             ends.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _become(wish: dict[str, object], output: int, ends: int) -> None:
+def _become(order: dict[str, object], output: int, ends: int) -> None:
     """Be what was asked for: all that a new process would be given."""
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
     os.close(ends)
-    os.chdir(str(wish["folder"]))
+    os.chdir(str(order["folder"]))
     os.environ.clear()
-    os.environ.update(wish["environment"])  # type: ignore[call-overload]
+    os.environ.update(order["environment"])  # type: ignore[call-overload]
     time.tzset()
-    sys.argv = ["trimtab", *wish["arguments"]]  # type: ignore[misc]
+    sys.argv = ["trimtab", *order["arguments"]]  # type: ignore[misc]
 
 
 def _make_once() -> None:

@@ -307,11 +307,11 @@ def full_state() -> GroupState:
             Watched(policy=PolicyId("night"), times=Calendar(cron="0 20 * * *", timezone="Europe/Paris"), until=at(1)),
             Watched(policy=PolicyId("launch"), times=Once(at=at(9000)), until=at(2)),
         ),
-        turn=ServiceTurn(began=at(3), queued=Queued(request=_a_wish(), since=at(4), until=at(604))),
+        turn=ServiceTurn(began=at(3), queued=Queued(request=_a_request(), since=at(4), until=at(604))),
     )
 
 
-def _a_wish() -> Request:
+def _a_request() -> Request:
     return Request(
         id="out@30",
         group=WEB,

@@ -324,7 +324,7 @@ def decided(
     evaluation: Evaluation | None = None,
     now: Moment | None = None,
 ) -> Decision:
-    """Ask the door, of a group with 4 members in 2..40 to which nothing has happened."""
+    """Decide about a group with 4 members in 2..40 to which nothing has happened."""
     return decide(
         a_group() if group is None else group,
         requests,

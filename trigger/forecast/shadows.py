@@ -64,7 +64,7 @@ LEAN, BALANCED, CALM = Preference(short=2.0, flaps=0.005), Preference(), Prefere
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadows:
-    """All virtual fleets of some groups. (growing headroom, shrinking headroom, group) where no other shape is given."""
+    """All virtual fleets of some groups. (growing headroom, shrinking headroom, group) unless noted otherwise."""
 
     sizes: Floats
     """Desired."""

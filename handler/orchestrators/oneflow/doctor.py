@@ -62,7 +62,7 @@ class FlowExamination:
         fights = tuple(_fights(role))
         if not fights:
             return fine(f"role {role.name} leaves its size to Trimtab")
-        return wrong("; ".join(fights), _mend(service))
+        return wrong("; ".join(fights), _remedy(service))
 
     def _look_at_nodes(self, recipe: OneflowRecipe) -> Look:
         ids = self.free(recipe)
@@ -84,6 +84,6 @@ def _fights(role: ServiceRole) -> Iterator[str]:
         yield f"role {role.name} has a cooldown of {role.cooldown:.0f} s, in which its service does not scale"
 
 
-def _mend(service: Service) -> str:
+def _remedy(service: Service) -> str:
     keys = "elasticity_policies: [], scheduled_policies: [], min_vms: 0, cooldown: 0"
     return f"write into the role: {keys} ({_UPDATE.format(id=service.id)}), while the service is {RUNNING}"

@@ -352,12 +352,12 @@ def broken() -> Callable[[Path], None]:
     import threading
 
     def serve(path: Path) -> None:
-        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        door.bind(str(path))
-        door.listen()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(path))
+        listener.listen()
 
         def answer() -> None:
-            with door, door.accept()[0] as connection:
+            with listener, listener.accept()[0] as connection:
                 connection.recv(65536)
                 connection.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 8\r\nConnection: close\r\n\r\nInternal")
 

@@ -212,8 +212,8 @@ def test_an_address_that_other_machines_reach_needs_protection_and_users(host: s
 def test_an_address_with_protection_and_users_is_listened_on() -> None:
     refuse_without_users(ListenOn(host="0.0.0.0"), users_exist=True)
     refuse_without_users(ListenOn(host="127.0.0.1"), users_exist=False)
-    with bind_tcp("0.0.0.0", 0, protected=True) as door:
-        assert door.getsockname()[0] == "0.0.0.0"
+    with bind_tcp("0.0.0.0", 0, protected=True) as listener:
+        assert listener.getsockname()[0] == "0.0.0.0"
 
 
 def test_a_port_that_is_taken_is_refused_with_what_to_do() -> None:
@@ -231,8 +231,8 @@ def test_a_path_too_long_for_a_socket_is_refused_with_what_to_do(tmp_path: Path)
 def test_a_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "trimtab.sock"
     bind_unix(path).close()
-    with bind_unix(path) as door:
-        door.listen()
+    with bind_unix(path) as listener:
+        listener.listen()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 import pytest
 
 from handler.demo.http import MemberHttpServer, Response
-from tests.support.demo import Gate, asked, eventually, listening, with_door
+from tests.support.demo import Gate, asked, eventually, listening, with_server
 from tests.support.waiting import PATIENT
 
 
@@ -35,7 +35,7 @@ def test_only_a_plain_get_is_answered(request_bytes: bytes, status: int) -> None
         else:
             assert answer.startswith(b"HTTP/1.1 %d " % status)
 
-    asyncio.run(with_door(echo, scene))
+    asyncio.run(with_server(echo, scene))
 
 
 def test_the_answer_says_how_long_it_is_and_that_it_is_the_last() -> None:
@@ -44,7 +44,7 @@ def test_the_answer_says_how_long_it_is_and_that_it_is_the_last() -> None:
         assert body == b"/%C3%A9"
         assert {b"Content-Length: 7", b"Connection: close"} <= set(head.split(b"\r\n"))
 
-    asyncio.run(with_door(echo, scene))
+    asyncio.run(with_server(echo, scene))
 
 
 def test_a_status_has_its_phrase() -> None:
@@ -54,22 +54,22 @@ def test_a_status_has_its_phrase() -> None:
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         assert (await asked(target)).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
 
-    asyncio.run(with_door(closed, scene))
+    asyncio.run(with_server(closed, scene))
 
 
 def test_no_more_are_accepted_than_there_is_room_for() -> None:
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
+        async def scene(server: MemberHttpServer, target: tuple[str, int]) -> None:
             answers = [asyncio.create_task(asked(target)) for _ in range(5)]
             await eventually(lambda: gate.come == 2)
             await asyncio.sleep(0.05)
-            assert (door.active, gate.come) == (2, 2)
+            assert (server.active, gate.come) == (2, 2)
             gate.open.set()
             assert all(answer.startswith(b"HTTP/1.1 200") for answer in await asyncio.gather(*answers))
 
-        await with_door(gate, scene, room=2)
+        await with_server(gate, scene, room=2)
 
     asyncio.run(play())
 
@@ -83,19 +83,19 @@ def test_one_server_takes_connections_that_another_has_no_capacity_for() -> None
             shared = socket.socket(fileno=own.dup().detach())
             first = asyncio.create_task(asked(target))
             await eventually(lambda: full.come == 1)
-            second_door = MemberHttpServer(free)
-            second_door.open(shared)
+            second = MemberHttpServer(free)
+            second.open(shared)
             assert (await asked(target)).startswith(b"HTTP/1.1 200")
-            second_door.close()
+            second.close()
             full.open.set()
             assert (await first).startswith(b"HTTP/1.1 200")
 
         own, target = listening()
-        door = MemberHttpServer(full, room=1)
-        door.open(own)
-        await scene(door, target)
-        door.close()
-        assert await door.finished(within=PATIENT)
+        server = MemberHttpServer(full, room=1)
+        server.open(own)
+        await scene(server, target)
+        server.close()
+        assert await server.finished(within=PATIENT)
 
     asyncio.run(play())
 
@@ -105,23 +105,23 @@ def test_a_last_call_serves_the_callers_that_wait(last_call: bool, served: int) 
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
+        async def scene(server: MemberHttpServer, target: tuple[str, int]) -> None:
             first = asyncio.create_task(asked(target))
             await eventually(lambda: gate.come == 1)
             waiting = [socket.create_connection(target) for _ in range(2)]
             for connection in waiting:
                 connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
 
-            door.close(last_call=last_call)
+            server.close(last_call=last_call)
 
             gate.open.set()
             assert (await first).startswith(b"HTTP/1.1 200")
-            assert await door.finished(within=PATIENT)
+            assert await server.finished(within=PATIENT)
             assert gate.come == served
             for connection in waiting:
                 connection.close()
 
-        await with_door(gate, scene, room=1)
+        await with_server(gate, scene, room=1)
 
     asyncio.run(play())
 
@@ -130,27 +130,27 @@ def test_what_is_in_hand_is_finished_after_closing() -> None:
     async def play() -> None:
         gate = Gate()
 
-        async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
+        async def scene(server: MemberHttpServer, target: tuple[str, int]) -> None:
             answer = asyncio.create_task(asked(target))
             await eventually(lambda: gate.come == 1)
-            door.close()
-            assert not await door.finished(within=0.01)
+            server.close()
+            assert not await server.finished(within=0.01)
             gate.open.set()
-            assert await door.finished(within=PATIENT)
+            assert await server.finished(within=PATIENT)
             assert (await answer).startswith(b"HTTP/1.1 200")
             with pytest.raises(ConnectionRefusedError):
                 await asked(target)
 
-        await with_door(gate, scene)
+        await with_server(gate, scene)
 
     asyncio.run(play())
 
 
 def test_clients_that_leave_make_room() -> None:
-    async def scene(door: MemberHttpServer, target: tuple[str, int]) -> None:
+    async def scene(server: MemberHttpServer, target: tuple[str, int]) -> None:
         for _ in range(3):
             socket.create_connection(target).close()
         assert (await asked(target)).startswith(b"HTTP/1.1 200")
-        await eventually(lambda: door.active == 0)
+        await eventually(lambda: server.active == 0)
 
-    asyncio.run(with_door(echo, scene, room=1))
+    asyncio.run(with_server(echo, scene, room=1))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from handler.demo import load
 from handler.demo.http import MemberHttpServer, Response
 from handler.demo.load import Day, LoadTally, drive
-from tests.support.demo import Gate, eventually, listening, with_door
+from tests.support.demo import Gate, eventually, listening, with_server
 
 
 async def done(_: str) -> Response:
@@ -50,7 +50,7 @@ def test_every_request_is_answered_and_counted() -> None:
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 400.0, 0.5, tally)
 
-    asyncio.run(with_door(done, scene))
+    asyncio.run(with_server(done, scene))
 
     assert tally.failures == {}
     assert 120 < tally.ok == tally.sent < 300
@@ -63,7 +63,7 @@ def test_no_more_are_sent_than_the_limit() -> None:
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 1000.0, 60.0, tally, limit=7)
 
-    asyncio.run(with_door(done, scene))
+    asyncio.run(with_server(done, scene))
 
     assert tally.ok == tally.sent == 7
 
@@ -80,7 +80,7 @@ def test_requests_come_when_due_however_long_the_answers_take() -> None:
             await driving
             assert (tally.in_flight, tally.ok) == (0, 20)
 
-        await with_door(gate, scene)
+        await with_server(gate, scene)
 
     asyncio.run(play())
 
@@ -135,7 +135,7 @@ def test_a_wrong_status_is_a_failure() -> None:
     async def scene(_: MemberHttpServer, target: tuple[str, int]) -> None:
         await drive(target, lambda _: 1000.0, 60.0, tally, limit=3)
 
-    asyncio.run(with_door(busy, scene))
+    asyncio.run(with_server(busy, scene))
 
     assert (tally.sent, tally.failed, tally.failures) == (3, 3, {"status 503": 3})
 

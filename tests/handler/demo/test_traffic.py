@@ -9,7 +9,7 @@ import pytest
 
 from handler.demo.http import MemberHttpServer, Response
 from handler.demo.traffic import DemoTraffic
-from tests.support.demo import with_door
+from tests.support.demo import with_server
 
 
 async def done(_: str) -> Response:
@@ -35,7 +35,7 @@ def test_a_day_is_reported_from_its_beginning_to_its_end(tmp_path: Path) -> None
         reports.extend([line async for line in traffic.day(*a_day(target, "500ms"))])
         await traffic.stop()
 
-    asyncio.run(with_door(done, scene))
+    asyncio.run(with_server(done, scene))
 
     assert reports[0]["sent"] == 0 < reports[-1]["sent"] == reports[-1]["ok"]
     assert reports[-1]["rate"] == 0.0
@@ -55,7 +55,7 @@ def test_a_load_that_outlived_its_daemon_is_joined_and_can_be_stopped(tmp_path: 
         assert not first.under_way
         await first.stop()
 
-    asyncio.run(with_door(done, scene))
+    asyncio.run(with_server(done, scene))
 
 
 def test_the_next_day_starts_a_report_of_its_own(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_next_day_starts_a_report_of_its_own(tmp_path: Path) -> None:
         await traffic.stop()
         assert (first[0]["sent"], second[0]["sent"]) == (0, 0)
 
-    asyncio.run(with_door(done, scene))
+    asyncio.run(with_server(done, scene))
 
 
 @pytest.mark.parametrize("text", [None, ""], ids=["no report", "an empty report"])

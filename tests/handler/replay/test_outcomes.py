@@ -11,7 +11,7 @@ def test_a_line_has_the_keys_of_the_contract_in_their_order(tmp_path: Path) -> N
     assert list(line.plain()) == ["at", "group", "policy", "outcome", "reason", "desired_from", "desired_to"]
 
 
-def test_a_wish_that_comes_to_the_present_size_moves_nothing(tmp_path: Path) -> None:
+def test_a_request_for_the_present_size_moves_nothing(tmp_path: Path) -> None:
     unmoved = declared(("remove: 1,", "set: 2,"))
 
     assert decided(run_of(written(tmp_path / "s.csv", flat(5, 3)), unmoved))[-1] == (60, "none", "no_change", 2)

@@ -146,12 +146,12 @@ EVENTS: dict[str, tuple[list[Row], list[ReplayEvent], list[tuple[float, str, str
         RESIZED,
         [(60, "out", "scaled_out", 5)],
     ),
-    "a person's wish passes the door": (
+    "a person's request is decided": (
         flat(50, 3, members=4),
         [*RESIZED, happened(40, cause="person", by="ann", desired_from=4, desired_to=5)],
         [(40, "out", "scaled_out", 5)],
     ),
-    "a wish that was refused is asked again": (
+    "a refused request is asked again": (
         flat(50, 3, members=4),
         [
             *RESIZED,

@@ -68,7 +68,7 @@ class Entrance:
         seen = LastPass(at=clock.wall(), world=world, plan=plan, states={}, fleet=fleet, failures=(), retries=())
         self.runtime = GroupRuntime(id=WEB, definition=definition, state=GroupState(desired=2, revision=1), seen=seen)
 
-    def wish(self, size: int, *, name: str = "ada") -> DecisionTask:
+    def task(self, size: int, *, name: str = "ada") -> DecisionTask:
         """A person asks for a size."""
         request = Request(
             id=f"{name}-{size}",
@@ -123,7 +123,7 @@ def test_decisions_that_wait_at_the_same_moment_share_one_write() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        first = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        first = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
         await written(store)
         others = [asyncio.create_task(entrance.queue.ask(entrance.tick())) for _ in range(7)]
         await asyncio.sleep(0)
@@ -136,7 +136,7 @@ def test_decisions_that_wait_at_the_same_moment_share_one_write() -> None:
 
 def test_two_requests_of_one_batch_build_on_each_other() -> None:
     async def scene(entrance: Entrance) -> None:
-        first, second = await entrance.queue.ask_all([entrance.wish(3), entrance.wish(4)])
+        first, second = await entrance.queue.ask_all([entrance.task(3), entrance.task(4)])
         assert (first.desired_from, first.desired_to) == (2, 3)
         assert (second.desired_from, second.desired_to) == (3, 4)
         assert second.state.revision == first.state.revision + 1
@@ -149,8 +149,8 @@ def test_more_questions_than_fit_one_write_are_all_answered_in_order() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
-        wishes = [entrance.wish(3 + number % 2, name=f"p{number}") for number in range(300)]
-        decisions = await entrance.queue.ask_all(wishes)
+        tasks = [entrance.task(3 + number % 2, name=f"p{number}") for number in range(300)]
+        decisions = await entrance.queue.ask_all(tasks)
         assert [decision.winner is not None for decision in decisions] == [True] * 300
         assert decisions[-1].state == entrance.runtime.state
 
@@ -172,7 +172,7 @@ def test_as_many_as_alerts_are_passed_at_once_share_one_write_and_let_others_hav
                 await asyncio.sleep(0)
 
         others = asyncio.create_task(take_turns())
-        await entrance.queue.ask_all([entrance.wish(3 + number % 2, name=f"p{number}") for number in range(200)])
+        await entrance.queue.ask_all([entrance.task(3 + number % 2, name=f"p{number}") for number in range(200)])
         await others
         assert turns_while_deciding > 200 / 25 - 1
 
@@ -184,7 +184,7 @@ def test_a_decision_counts_only_once_it_is_written() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
         await written(store)
         assert entrance.runtime.state.desired == 2
         assert not entrance.decided
@@ -202,7 +202,7 @@ def test_nothing_counts_if_the_write_fails_and_the_queue_works_again_afterwards(
     async def scene(entrance: Entrance) -> None:
         before = entrance.runtime.state
         store.full = True
-        asked = [entrance.queue.ask(entrance.wish(size)) for size in (3, 4)]
+        asked = [entrance.queue.ask(entrance.task(size)) for size in (3, 4)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         assert [type(answer) for answer in answers] == [StoreError, StoreError]
         assert entrance.runtime.state == before == GroupState(desired=2, revision=1)
@@ -210,7 +210,7 @@ def test_nothing_counts_if_the_write_fails_and_the_queue_works_again_afterwards(
         assert not entrance.runtime.wake.is_set()
         assert entrance.runtime.unrecorded is not None
         store.full = False
-        decision = await entrance.queue.ask(entrance.wish(4))
+        decision = await entrance.queue.ask(entrance.task(4))
         assert decision.desired_to == entrance.runtime.state.desired == entrance.stored().desired == 4
         assert entrance.runtime.unrecorded is None
 
@@ -244,8 +244,8 @@ def test_a_waiter_that_is_cancelled_while_its_batch_is_written_takes_no_other_s_
         first = asyncio.create_task(entrance.queue.ask(entrance.tick()))
         await written(store)
         store.writing.clear()
-        leader = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
-        follower = asyncio.create_task(entrance.queue.ask(entrance.wish(4)))
+        leader = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
+        follower = asyncio.create_task(entrance.queue.ask(entrance.task(4)))
         await asyncio.sleep(0)
         store.open.set()
         await first
@@ -268,7 +268,7 @@ def test_a_stored_decision_counts_even_if_its_caller_is_gone() -> None:
     store = SlowStore()
 
     async def scene(entrance: Entrance) -> None:
-        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
         await written(store)
         asking.cancel()
         store.open.set()
@@ -286,7 +286,7 @@ def test_a_question_taken_back_before_its_turn_is_not_decided() -> None:
     async def scene(entrance: Entrance) -> None:
         first = asyncio.create_task(entrance.queue.ask(entrance.tick()))
         await written(store)
-        regretted = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        regretted = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
         kept = asyncio.create_task(entrance.queue.ask(entrance.add(1)))
         await asyncio.sleep(0)
         regretted.cancel()
@@ -313,7 +313,7 @@ def test_a_pause_that_is_being_written_is_written_before_the_next_may_pass() -> 
         while not store.events:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
         pausing.cancel()
-        asking = asyncio.create_task(entrance.queue.ask(entrance.wish(3)))
+        asking = asyncio.create_task(entrance.queue.ask(entrance.task(3)))
         await asyncio.sleep(0)
         gate.set()
         decision = await asking
@@ -329,13 +329,13 @@ def test_a_defect_in_one_decision_leaves_no_caller_waiting_for_ever() -> None:
     store = an_open_store()
 
     async def scene(entrance: Entrance) -> None:
-        broken = replace(entrance.wish(3), runtime=replace_definition(entrance.runtime))
+        broken = replace(entrance.task(3), runtime=replace_definition(entrance.runtime))
         async with asyncio.timeout(PATIENT):
             answers = await asyncio.gather(
-                entrance.queue.ask(broken), entrance.queue.ask(entrance.wish(4)), return_exceptions=True
+                entrance.queue.ask(broken), entrance.queue.ask(entrance.task(4)), return_exceptions=True
             )
         assert all(isinstance(answer, BaseException) for answer in answers[:1])
-        assert (await entrance.queue.ask(entrance.wish(4))).desired_to == 4
+        assert (await entrance.queue.ask(entrance.task(4))).desired_to == 4
 
     def replace_definition(runtime: GroupRuntime) -> GroupRuntime:
         nothing: Any = None
@@ -380,7 +380,7 @@ def test_the_real_store_has_what_the_queue_answers(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "trimtab.sqlite", installation=INSTALLATION)
 
     async def scene(entrance: Entrance) -> None:
-        await asyncio.gather(*(entrance.queue.ask(entrance.wish(size)) for size in (3, 4, 3)))
+        await asyncio.gather(*(entrance.queue.ask(entrance.task(size)) for size in (3, 4, 3)))
         assert entrance.stored() == entrance.runtime.state
         assert entrance.runtime.state.revision == 4
 

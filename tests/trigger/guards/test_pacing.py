@@ -114,11 +114,11 @@ def test_no_member_leaves_while_the_size_is_held_high_and_growth_goes_on() -> No
 
 
 @given(st.lists(st.tuples(st.sampled_from([1.0, 30.0, 100.0]), st.integers(1, 9), st.booleans()), max_size=20))
-def test_no_span_ever_sees_more_than_the_pace(wishes: list[tuple[float, int, bool]]) -> None:
+def test_no_span_ever_sees_more_than_the_pace(requests: list[tuple[float, int, bool]]) -> None:
     pace = Pace(count=3, per=120)
     group = replace(a_group(minimum=0, maximum=200), max_growth=pace, max_shrinkage=pace)
     state, now, sizes = GroupState(desired=100), 0.0, []
-    for wait, amount, growing in wishes:
+    for wait, amount, growing in requests:
         now += wait
         before = state.desired or 0
         change = a_request(add(amount) if growing else remove(amount), quiet_time=0)

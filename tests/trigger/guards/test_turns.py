@@ -227,23 +227,23 @@ class Member:
             self.in_service = self.state.desired
 
 
-WISHES = st.lists(
+REQUESTS = st.lists(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from([add(1), remove(1), add(3)])), max_size=3),
     min_size=1,
     max_size=60,
 )
 
 
-@given(WISHES, st.lists(st.integers(1, 4), min_size=3, max_size=3), st.permutations([0, 1, 2]))
+@given(REQUESTS, st.lists(st.integers(1, 4), min_size=3, max_size=3), st.permutations([0, 1, 2]))
 def test_groups_scale_one_at_a_time_and_every_request_is_answered(
-    wishes: list[list[tuple[int, object]]], takes: list[int], order: list[int]
+    asked: list[list[tuple[int, object]]], takes: list[int], order: list[int]
 ) -> None:
     service = [
         Member(group=replace(SHOP, id=GroupId(f"g{number}"), minimum=0, maximum=1000), takes=span)
         for number, span in enumerate(takes)
     ]
     open_: dict[str, int] = {}
-    for tick, wanted in enumerate([*wishes, *([[]] * 20)]):
+    for tick, wanted in enumerate([*asked, *([[]] * 20)]):
         now = at(30.0 * tick)
         for number in order:
             one = service[number]

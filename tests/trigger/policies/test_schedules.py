@@ -74,7 +74,7 @@ def asked(group: Group, *requests: Request, desired: int = 10, state: GroupState
     return decide(group, requests, a_fleet(), before, at(), evaluation=None)
 
 
-class Door:
+class Decider:
     """A group whose ticks follow each other, as `handler.runtime.decision_queue` lets them."""
 
     def __init__(self, group: Group, desired: int = 4) -> None:
@@ -127,8 +127,8 @@ def test_a_limit_that_does_not_stand_does_nothing() -> None:
 
 
 def test_when_a_limit_ends_the_size_stays() -> None:
-    door = Door(with_schedules(a_limit(ScheduledBound.FLOOR, 6, times=NOON_DAILY, until=LastsFor(span=60.0))))
-    assert [door.tick(seconds).desired_to for seconds in (-30, 0, 30, 60, 90)] == [4, 6, 6, 6, 6]
+    decider = Decider(with_schedules(a_limit(ScheduledBound.FLOOR, 6, times=NOON_DAILY, until=LastsFor(span=60.0))))
+    assert [decider.tick(seconds).desired_to for seconds in (-30, 0, 30, 60, 90)] == [4, 6, 6, 6, 6]
 
 
 def test_a_limit_begins_no_quiet_time_and_waits_for_none() -> None:
@@ -199,65 +199,67 @@ def test_no_schedule_leaves_the_declared_bounds(schedules: list[ScheduledLimit],
 
 
 def test_a_time_is_carried_out_once_at_the_first_tick_after_it() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    assert door.ticks([-60, -30, 0, 30, 60, 86400 - 30, 86400 + 10, 86400 + 40]) == [
+    decider = Decider(with_schedules(a_change(add(2))))
+    assert decider.ticks([-60, -30, 0, 30, 60, 86400 - 30, 86400 + 10, 86400 + 40]) == [
         (0, Reason.SCALED_OUT),
         (86400 + 10, Reason.SCALED_OUT),
     ]
-    assert door.state.desired == 8
+    assert decider.state.desired == 8
 
 
 def test_a_scheduled_change_begins_its_quiet_time_and_meets_that_of_others() -> None:
-    door = Door(with_schedules(a_change(add(2)), a_change(add(3), times=Once(at=Instant(NOON + 60)), id="second")))
-    assert door.ticks([-30, 0, 60]) == [(0, Reason.SCALED_OUT), (60, Reason.QUIET)]
-    (quiet,) = door.state.quiets
+    decider = Decider(
+        with_schedules(a_change(add(2)), a_change(add(3), times=Once(at=Instant(NOON + 60)), id="second"))
+    )
+    assert decider.ticks([-30, 0, 60]) == [(0, Reason.SCALED_OUT), (60, Reason.QUIET)]
+    (quiet,) = decider.state.quiets
     assert (quiet.policy, quiet.until) == ("launch", NOON + 300)
-    assert door.ticks([290, 310, 340]) == [(290, Reason.QUIET), (310, Reason.SCALED_OUT)]  # late, and once
+    assert decider.ticks([290, 310, 340]) == [(290, Reason.QUIET), (310, Reason.SCALED_OUT)]  # late, and once
 
 
 def test_a_time_that_can_do_nothing_is_over() -> None:
-    door = Door(with_schedules(a_change(add(2))), desired=40)
-    assert door.ticks([-30, 0, 30, 60]) == [(0, Reason.AT_MAX)]
+    decider = Decider(with_schedules(a_change(add(2))), desired=40)
+    assert decider.ticks([-30, 0, 30, 60]) == [(0, Reason.AT_MAX)]
 
 
 def test_a_refusal_that_ends_by_itself_makes_it_late_and_in_the_end_missed() -> None:
-    door = Door(with_schedules(a_change(add(2), grace=60.0)))
-    door.tick(-30)
-    assert [door.tick(each, fleet=a_fleet(creates_left=0)).reason for each in (0, 30, 60)] == [Reason.BUDGET] * 3
-    assert door.ticks([61, 90]) == [(61, Reason.MISSED)]
+    decider = Decider(with_schedules(a_change(add(2), grace=60.0)))
+    decider.tick(-30)
+    assert [decider.tick(each, fleet=a_fleet(creates_left=0)).reason for each in (0, 30, 60)] == [Reason.BUDGET] * 3
+    assert decider.ticks([61, 90]) == [(61, Reason.MISSED)]
 
 
 def test_a_time_waits_for_the_first_listing() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    door.state = GroupState()
+    decider = Decider(with_schedules(a_change(add(2))))
+    decider.state = GroupState()
     unlisted = a_fleet(listed=False)
-    assert [door.tick(each, fleet=unlisted).reason for each in (-30, 0)] == [Reason.NOT_LISTED] * 2
-    assert door.tick(30, fleet=a_fleet(marked=4)).desired_to == 6
+    assert [decider.tick(each, fleet=unlisted).reason for each in (-30, 0)] == [Reason.NOT_LISTED] * 2
+    assert decider.tick(30, fleet=a_fleet(marked=4)).desired_to == 6
 
 
 def test_a_persons_request_leaves_the_times_of_a_schedule_alone() -> None:
-    door = Door(with_schedules(a_change(add(2), quiet_time=0.0)))
-    door.tick(-30)
+    decider = Decider(with_schedules(a_change(add(2), quiet_time=0.0)))
+    decider.tick(-30)
     executed = replace(an_alarm(add(2), policy="launch"), quiet_time=0.0)
-    door.state = decide(door.group, (executed,), a_fleet(), door.state, at(-10), evaluation=None).state
-    assert door.ticks([0, 30]) == [(0, Reason.SCALED_OUT)]
+    decider.state = decide(decider.group, (executed,), a_fleet(), decider.state, at(-10), evaluation=None).state
+    assert decider.ticks([0, 30]) == [(0, Reason.SCALED_OUT)]
 
 
 def test_a_scheduled_scale_in_asks_no_policy_for_consent() -> None:
-    door = Door(with_schedules(a_change(set_to(3))), desired=8)
-    door.tick(-30)
-    decision = door.tick(0, evaluation=an_evaluation(an_advice("in", remove(1), Reason.NOT_MET)))
+    decider = Decider(with_schedules(a_change(set_to(3))), desired=8)
+    decider.tick(-30)
+    decision = decider.tick(0, evaluation=an_evaluation(an_advice("in", remove(1), Reason.NOT_MET)))
     assert (decision.reason, decision.desired_to) == (Reason.SCALED_IN, 3)
 
 
 def test_what_passed_before_a_schedule_was_first_seen_is_never_carried_out() -> None:
-    door = Door(with_schedules(a_change(add(2), grace=math.inf)))
-    assert door.ticks([10, 40, 86400 - 10]) == []
+    decider = Decider(with_schedules(a_change(add(2), grace=math.inf)))
+    assert decider.ticks([10, 40, 86400 - 10]) == []
 
 
 def test_a_moment_in_the_past_never_comes() -> None:
-    door = Door(with_schedules(a_change(add(2), times=Once(at=Instant(NOON - 10)), grace=math.inf)))
-    assert door.ticks([0, 30, 86400]) == []
+    decider = Decider(with_schedules(a_change(add(2), times=Once(at=Instant(NOON - 10)), grace=math.inf)))
+    assert decider.ticks([0, 30, 86400]) == []
 
 
 @pytest.mark.parametrize(
@@ -273,93 +275,95 @@ def test_a_moment_in_the_past_never_comes() -> None:
 def test_a_time_that_passed_while_the_daemon_was_down_is_carried_out_late_or_missed(
     grace: float, late: float, reason: Reason
 ) -> None:
-    door = Door(with_schedules(a_change(add(2), grace=grace)))
-    assert door.ticks([-30, late, late + 30]) == [(late, reason)]
+    decider = Decider(with_schedules(a_change(add(2), grace=grace)))
+    assert decider.ticks([-30, late, late + 30]) == [(late, reason)]
 
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_time_is_handled_even_if_a_person_asks_for_the_same_size_at_that_moment(*, first: bool) -> None:
-    door = Door(with_schedules(a_change(add(2))), desired=40)
-    door.tick(-30)
-    (timely,), executed = due(door.group, door.state, at().wall), an_alarm(add(2), policy="launch")
+    decider = Decider(with_schedules(a_change(add(2))), desired=40)
+    decider.tick(-30)
+    (timely,), executed = due(decider.group, decider.state, at().wall), an_alarm(add(2), policy="launch")
     both = (timely, executed) if first else (executed, timely)
-    decision = decide(door.group, both, a_fleet(), door.state, at(), evaluation=None)
+    decision = decide(decider.group, both, a_fleet(), decider.state, at(), evaluation=None)
     assert [answer.reason for answer in decision.answers] == [Reason.AT_MAX] * 2
-    door.state = decision.state
-    assert door.ticks([30, 60]) == []
+    decider.state = decision.state
+    assert decider.ticks([30, 60]) == []
 
 
 def test_of_several_times_that_passed_the_last_is_carried_out() -> None:
-    door = Door(with_schedules(a_change(add(2), times=Calendar(cron="*/10 * * * *"), grace=math.inf)))
-    assert door.ticks([-30, 3 * 3600 + 5, 3 * 3600 + 35]) == [(3 * 3600 + 5, Reason.SCALED_OUT)]
-    assert door.state.desired == 6
+    decider = Decider(with_schedules(a_change(add(2), times=Calendar(cron="*/10 * * * *"), grace=math.inf)))
+    assert decider.ticks([-30, 3 * 3600 + 5, 3 * 3600 + 35]) == [(3 * 3600 + 5, Reason.SCALED_OUT)]
+    assert decider.state.desired == 6
 
 
 def test_of_schedules_at_the_same_moment_the_larger_wins_and_the_other_follows() -> None:
-    door = Door(with_schedules(a_change(add(2), id="a"), a_change(add(5), id="b")))
-    assert door.ticks([-30, 0, 310]) == [(0, Reason.OUTBID), (0, Reason.SCALED_OUT), (310, Reason.SCALED_OUT)]
-    assert door.state.desired == 11
+    decider = Decider(with_schedules(a_change(add(2), id="a"), a_change(add(5), id="b")))
+    assert decider.ticks([-30, 0, 310]) == [(0, Reason.OUTBID), (0, Reason.SCALED_OUT), (310, Reason.SCALED_OUT)]
+    assert decider.state.desired == 11
 
 
 def test_another_calendar_begins_anew() -> None:
-    door = Door(with_schedules(a_change(add(2), times=ELEVEN, grace=math.inf)))
-    door.tick(-7200)
-    door.group = with_schedules(a_change(add(2), times=NOON_DAILY, grace=math.inf))
-    assert door.ticks([10, 40]) == []  # 11:00 has gone with the old one, and 12:00 passed before the new one was seen
+    decider = Decider(with_schedules(a_change(add(2), times=ELEVEN, grace=math.inf)))
+    decider.tick(-7200)
+    decider.group = with_schedules(a_change(add(2), times=NOON_DAILY, grace=math.inf))
+    assert (
+        decider.ticks([10, 40]) == []
+    )  # 11:00 has gone with the old one, and 12:00 passed before the new one was seen
 
 
 def test_another_adjustment_goes_on() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    door.tick(-30)
-    door.group = with_schedules(a_change(add(3)))
-    assert door.tick(10).desired_to == 7
+    decider = Decider(with_schedules(a_change(add(2))))
+    decider.tick(-30)
+    decider.group = with_schedules(a_change(add(3)))
+    assert decider.tick(10).desired_to == 7
 
 
 def test_a_schedule_that_was_away_begins_anew() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    door.tick(-30)
-    door.group = a_group()
-    assert door.tick(-20).state.watched == ()
-    door.group = with_schedules(a_change(add(2)))
-    assert door.ticks([10, 40]) == []
+    decider = Decider(with_schedules(a_change(add(2))))
+    decider.tick(-30)
+    decider.group = a_group()
+    assert decider.tick(-20).state.watched == ()
+    decider.group = with_schedules(a_change(add(2)))
+    assert decider.ticks([10, 40]) == []
 
 
 @pytest.mark.parametrize("pause", [Pause.ALL, Pause.DECISIONS, Pause.OUT])
 def test_a_time_that_comes_while_paused_is_answered_so_and_over(pause: Pause) -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    door.tick(-30)
-    door.state = replace(door.state, pause=pause)
-    assert door.ticks([0]) == [(0, Reason.PAUSED)]
-    door.state = replace(door.state, pause=Pause.NO)
-    assert door.ticks([30, 60]) == []
+    decider = Decider(with_schedules(a_change(add(2))))
+    decider.tick(-30)
+    decider.state = replace(decider.state, pause=pause)
+    assert decider.ticks([0]) == [(0, Reason.PAUSED)]
+    decider.state = replace(decider.state, pause=Pause.NO)
+    assert decider.ticks([30, 60]) == []
 
 
 def test_mode_off_answers_so_and_forgets() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    door.tick(-30)
-    door.group = replace(door.group, mode=Mode.OFF)
-    assert door.ticks([0]) == [(0, Reason.MODE_OFF)]
-    door.tick(30)
-    door.group = replace(door.group, mode=Mode.ACT)
-    assert door.ticks([40, 70]) == []
+    decider = Decider(with_schedules(a_change(add(2))))
+    decider.tick(-30)
+    decider.group = replace(decider.group, mode=Mode.OFF)
+    assert decider.ticks([0]) == [(0, Reason.MODE_OFF)]
+    decider.tick(30)
+    decider.group = replace(decider.group, mode=Mode.ACT)
+    assert decider.ticks([40, 70]) == []
 
 
 def test_advice_is_given_once() -> None:
-    door = Door(with_schedules(a_change(add(2)), mode=Mode.ADVISE))
-    door.tick(-30)
-    decision = door.tick(0)
+    decider = Decider(with_schedules(a_change(add(2)), mode=Mode.ADVISE))
+    decider.tick(-30)
+    decision = decider.tick(0)
     assert (decision.reason, decision.desired_to, decision.advised_to) == (Reason.ADVISED, 4, 6)
-    assert door.ticks([30, 60]) == []
+    assert decider.ticks([30, 60]) == []
 
 
 def test_a_clock_that_is_set_back_repeats_nothing() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    assert door.ticks([-30, 5, -20, 10]) == [(5, Reason.SCALED_OUT)]
+    decider = Decider(with_schedules(a_change(add(2))))
+    assert decider.ticks([-30, 5, -20, 10]) == [(5, Reason.SCALED_OUT)]
 
 
 def test_a_clock_that_was_far_ahead_does_not_stop_a_schedule_for_ever() -> None:
-    door = Door(with_schedules(a_change(add(2))))
-    assert [when for when, _ in door.ticks([-30, 365 * 86400, 10, 86400 + 10])] == [365 * 86400, 86400 + 10]
+    decider = Decider(with_schedules(a_change(add(2))))
+    assert [when for when, _ in decider.ticks([-30, 365 * 86400, 10, 86400 + 10])] == [365 * 86400, 86400 + 10]
 
 
 @given(
@@ -370,15 +374,15 @@ def test_a_clock_that_was_far_ahead_does_not_stop_a_schedule_for_ever() -> None:
 def test_every_time_is_answered_at_most_once_and_none_is_lost(
     gaps: list[float], minutes: str, pauses: list[bool]
 ) -> None:
-    door = Door(
+    decider = Decider(
         with_schedules(a_change(add(1), times=Calendar(cron=f"{minutes} * * * *"), grace=math.inf, quiet_time=0.0))
     )
     now, answered, previous = 0.0, [], 0.0
-    door.tick(now)
+    decider.tick(now)
     for gap, paused in zip(gaps, pauses, strict=False):
         previous, now = now, now + gap
-        door.state = replace(door.state, pause=Pause.DECISIONS if paused else Pause.NO)
-        found = [answer.request.due for answer in door.tick(now).answers]
+        decider.state = replace(decider.state, pause=Pause.DECISIONS if paused else Pause.NO)
+        found = [answer.request.due for answer in decider.tick(now).answers]
         step = {"*/7": 420.0, "0": 3600.0, "5,50": 3600.0}[minutes]
         if gap > step:
             assert found  # at least one time lies in between
@@ -410,9 +414,9 @@ def test_why_shows_a_limit_with_its_start_and_end() -> None:
 
 def test_why_shows_the_next_time_of_a_change_and_its_answer() -> None:
     over = a_change(add(1), times=Once(at=Instant(NOON - 60)), id="over")
-    door = Door(with_schedules(a_change(remove(10)), over))
-    door.tick(-30)
-    lines = result(door.group, door.tick(0))
+    decider = Decider(with_schedules(a_change(remove(10)), over))
+    decider.tick(-30)
+    lines = result(decider.group, decider.tick(0))
     assert lines[-2:] == (
         "schedule launch: next at 2026-01-02 12:00 UTC, remove 10",
         "schedule over: never again, add 1",

@@ -251,7 +251,7 @@ def test_a_caller_that_is_cancelled_while_logging_in_delays_no_other() -> None:
     played(scene)
 
 
-def test_a_door_is_the_same_for_sources_that_differ_only_in_what_they_name() -> None:
+def test_sources_that_differ_only_in_their_objects_share_one_session() -> None:
     one = a_source()
 
     assert Login.of(one) == Login.of(replace(one, virtual_server="api-vip", service_group=None))

@@ -203,7 +203,7 @@ def test_an_address_of_the_account_that_another_client_acquired_is_never_taken(s
     assert stage.left == ([theirs.ip], [], [], [])
 
 
-def test_a_wished_for_address_that_another_client_was_faster_to_take_is_left_to_them(stage: Stage) -> None:
+def test_a_recorded_address_that_another_client_acquired_first_is_left_to_it(stage: Stage) -> None:
     stage.wire.script("associateIpAddress", UNREACHED)
     driver = stage.driver()
     with pytest.raises(Transient):
@@ -222,7 +222,7 @@ def test_a_wished_for_address_that_another_client_was_faster_to_take_is_left_to_
 @pytest.mark.parametrize(
     "theirs", [{"static_nat": True}, {"tags": {"trimtab": "trimtab-zzzzzz-front"}}], ids=["static NAT", "tagged"]
 )
-def test_a_wished_for_address_of_the_same_network_that_shows_another_use_is_left_to_it(
+def test_a_recorded_address_of_the_same_network_with_another_use_is_left_to_it(
     stage: Stage, theirs: dict[str, Any]
 ) -> None:
     stage.wire.script("associateIpAddress", UNREACHED)

@@ -150,7 +150,7 @@ def test_two_tokens_live_while_a_groups_is_rotated(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_tokens_for_alerts_and_for_values_do_not_open_each_others_doors(tmp_path: Path) -> None:
+def test_tokens_for_alerts_bring_no_values_and_tokens_for_values_no_alerts(tmp_path: Path) -> None:
     async def scene(senders: Senders) -> None:
         alerts, values = (
             await senders.up.operations.webhooks.make(NewWebhook(name="prometheus")),

@@ -446,9 +446,7 @@ def test_no_redirection_is_followed(stage: CloudstackStage) -> None:
 @pytest.mark.parametrize(
     ("message", "wait"), [("7", 7.0), ("999999", 3600.0), ("-1", None), ("soon", None), ("²", None), ("", None)]
 )
-def test_the_other_sides_wish_to_be_left_alone_is_heard(
-    stage: CloudstackStage, message: str, wait: float | None
-) -> None:
+def test_a_wait_that_the_cloud_asks_for_is_kept(stage: CloudstackStage, message: str, wait: float | None) -> None:
     headers = (("Retry-After", message.encode().decode("latin-1")),)
     stage.wire.script("listVirtualMachines", answered(b"{}", status=503, headers=headers))
 
