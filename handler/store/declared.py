@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from config.model.catalogue import Profile
 from config.units import GroupId, Instant
@@ -19,6 +19,16 @@ from handler.store.upserts import insert_or_update
 if TYPE_CHECKING:
     from handler.ports.stored import StoredGroup
 
+_Numbered = tuple[GroupId, int, Definition]
+"""A group, the number of a revision and its definition."""
+
+# Built once: putting a statement together takes about as long as running it.
+_NEWEST_FIRST = (
+    select(definitions.c.definition)
+    .where(definitions.c.group == bindparam("of"))
+    .order_by(definitions.c.number.desc())
+    .limit(1)
+)
 _ROLL = insert_or_update(rolls)
 _CONVERGED = insert_or_update(converged)
 
@@ -58,20 +68,25 @@ def revise(
     """
     newest = _newest(connection)
     overruled: list[GroupId] = []
+    written: list[_Numbered] = []
+    full: list[GroupId] = []
     for group, definition in after.items():
         if group in newest and before.get(group) == definition:
             continue
-        old, number = _last(connection, group), newest.get(group, 0)
+        number, old = newest.get(group, 0), _last(connection, group) if group in newest else None
         if old is None and group in before:  # declared before revisions were kept
             number, old = 1, essence(before[group])
-            _write(connection, group, Revision(number=number, at=at, definition=old))
+            written.append((group, number, old))
         declared = essence(definition)
         if old != declared:
-            _write(connection, group, Revision(number=number + 1, at=at, definition=declared))
+            written.append((group, number + 1, declared))
         if old is not None and old.profile != declared.profile and _unpin(connection, group):
             overruled.append(group)
         if number >= KEPT:
-            _prune(connection, group)
+            full.append(group)
+    _write(connection, written, at)
+    for group in full:
+        _prune(connection, group)
     return tuple(overruled)
 
 
@@ -123,8 +138,7 @@ def _newest(connection: Connection) -> dict[GroupId, int]:
 
 def _last(connection: Connection, group: GroupId) -> Definition | None:
     """Read a group's newest declaration in the file; its row in ``groups`` may have an override."""
-    newest = select(definitions.c.definition).where(definitions.c.group == group)
-    found: Definition | None = connection.execute(newest.order_by(definitions.c.number.desc()).limit(1)).scalar()
+    found: Definition | None = connection.execute(_NEWEST_FIRST, {"of": group}).scalar()
     return found
 
 
@@ -137,9 +151,10 @@ def _restore(connection: Connection, group: GroupId) -> None:
         connection.execute(update(groups).where(groups.c.id == group).values(definition=now))
 
 
-def _write(connection: Connection, group: GroupId, revision: Revision) -> None:
-    values = {"number": revision.number, "at": revision.at, "definition": revision.definition}
-    connection.execute(insert(definitions).values(group=group, **values))
+def _write(connection: Connection, revisions: Sequence[_Numbered], at: Instant) -> None:
+    rows = [{"group": group, "number": number, "at": at, "definition": each} for group, number, each in revisions]
+    if rows:
+        connection.execute(insert(definitions), rows)
 
 
 def _unpin(connection: Connection, group: GroupId) -> bool:

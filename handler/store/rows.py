@@ -54,6 +54,7 @@ _COUNTED = or_(members.c.phase.in_(_OUTSTANDING), members.c.intended_at > bindpa
 _ALL_CREATES = select(members.c.group, members.c.cloud, members.c.intended_at, members.c.phase).where(_COUNTED)
 _CREATES = _ALL_CREATES.where(members.c.group == bindparam("of"))
 _STATES = update(groups).where(groups.c.id == bindparam("row"))
+_GONE_FROM_FILE = _STATES.values(orphaned=True, deleting=or_(groups.c.deleting, bindparam("deleted")))
 _NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
 _NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
 _SIGNALS = insert_or_update(signals)
@@ -130,22 +131,18 @@ def declare(
     orphaned = {group: row.orphaned for group, row in rows_before.items()}
     before = {group: row.definition for group, row in rows_before.items()}
     declared = {definition.group.id: definition for definition in definitions}
-    for group, definition in declared.items():
-        account = over.accounts.get(group, ROOT_ACCOUNT)
-        if group in rows_before:
-            _redefine(connection, rows_before[group], definition, account)
-        else:
-            fresh = _columns(GroupState(fresh=group not in known and not lost))
-            owned = {"definition": definition, "account": account}
-            connection.execute(insert(groups).values(id=group, **owned, **_FRESH, **fresh))
-            raise_sequence(connection, group, 0)
+    accounts = {group: over.accounts.get(group, ROOT_ACCOUNT) for group in declared}
+    new = [definition for group, definition in declared.items() if group not in rows_before]
+    _insert_groups(connection, new, accounts, fresh=frozenset() if lost else declared.keys() - known)
+    for group, row in rows_before.items():
+        if group in declared:
+            _redefine(connection, row, declared[group], accounts[group])
     overruled = revise(connection, before, declared, at)
     gone = [
         group for group, already in orphaned.items() if group not in declared and (not already or group in over.deleted)
     ]
-    for group in gone:
-        values = {"orphaned": True, "deleting": True} if group in over.deleted else {"orphaned": True}
-        connection.execute(update(groups).where(groups.c.id == group).values(values))
+    if gone:
+        connection.execute(_GONE_FROM_FILE, [{"row": group, "deleted": group in over.deleted} for group in gone])
     acts = [
         *((group, "declared", "") for group in declared if group not in orphaned),
         *((group, "declared_again", "") for group in declared if orphaned.get(group)),
@@ -160,6 +157,27 @@ def declare(
         write_edited(connection, edited, orphaned.keys() & declared.keys(), at)
 
 
+def _insert_groups(
+    connection: Connection,
+    definitions: Sequence[Definition],
+    accounts: Mapping[GroupId, AccountId],
+    fresh: Collection[GroupId],
+) -> None:
+    """Write the first rows of groups, in one statement: a large file declares thousands."""
+    if not definitions:
+        return
+    connection.execute(
+        insert(groups),
+        [
+            {"id": each.group.id, "definition": each, "account": accounts[each.group.id]}
+            | _FRESH
+            | _columns(GroupState(fresh=each.group.id in fresh))
+            for each in definitions
+        ],
+    )
+    _RAISE_SEQUENCE.write(connection, [{"group": each.group.id, "last": 0} for each in definitions])
+
+
 def _redefine(
     connection: Connection, before: Row[Any, Any, Any, Any, Any], definition: Definition, account: AccountId
 ) -> None:
@@ -168,14 +186,15 @@ def _redefine(
     if is_same and not before.orphaned and not before.deleting:
         return
     values: dict[str, object] = {
+        "row": before.id,
         "definition": definition,
         "account": account,
         "orphaned": False,
         "deleting": False,
-    }  # it is wanted again
+    }
     if before.orphaned:
         values["watched"] = ()  # its schedules begin anew: times that passed are over
-    connection.execute(update(groups).where(groups.c.id == before.id).values(values))
+    connection.execute(_STATES, values)
 
 
 def _gone_as(group: GroupId, over: DeclaredOverApi) -> tuple[str, str]:
