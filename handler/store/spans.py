@@ -28,21 +28,44 @@ class OpenSpan:
 
     def extended(self, tick: StoredTick) -> OpenSpan:
         """Return the span with one more tick of the same form."""
-        return self.reaching(tick.at, _values(tick.explanation))
+        return self.reaching(Extension(tick.at, _values(tick.explanation)))
 
-    def reaching(self, at: Instant, values: tuple[float | None, ...]) -> OpenSpan:
-        """With one more tick of the same shape, by what was measured at it."""
+    def reaching(self, further: Extension) -> OpenSpan:
+        """Return the span with more ticks of the same shape."""
         span = self.span
         longer = TickSpan(
             group=span.group,
             first_at=span.first_at,
-            last_at=at,
-            ticks=span.ticks + 1,
+            last_at=further.last_at,
+            ticks=span.ticks + further.ticks,
             first=span.first,
-            least=tuple(map(_least, span.least, values)),
-            greatest=tuple(map(_greatest, span.greatest, values)),
+            least=tuple(map(_least, span.least, further.least)),
+            greatest=tuple(map(_greatest, span.greatest, further.greatest)),
         )
         return OpenSpan(id=self.id, shape=self.shape, span=longer, on_disk=self.on_disk)
+
+
+class Extension:
+    """Ticks that repeat a group's last span and are not yet counted in it.
+
+    Most ticks of most groups are such ticks: one is added in place, which takes a sixth of the time of a new span.
+    """
+
+    __slots__ = ("greatest", "last_at", "least", "ticks")
+
+    def __init__(self, at: Instant, values: Sequence[float | None]) -> None:
+        self.last_at = at
+        self.ticks = 1
+        self.least = list(values)
+        self.greatest = list(values)
+
+    def add(self, at: Instant, values: Sequence[float | None]) -> None:
+        """Add one tick."""
+        self.last_at = at
+        self.ticks += 1
+        for place, value in enumerate(values):
+            self.least[place] = _least(self.least[place], value)
+            self.greatest[place] = _greatest(self.greatest[place], value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +89,8 @@ class Book:
     def __init__(self, next_id: Callable[[], int]) -> None:
         self._next_id = next_id
         self._last: dict[GroupId, OpenSpan] = {}
+        self._further: dict[GroupId, Extension] = {}
+        """Beyond the last spans."""
         self._behind: set[GroupId] = set()
         self._held: set[GroupId] = set()
         self._released = threading.Condition()
@@ -85,7 +110,9 @@ class Book:
 
     def last(self, group: GroupId) -> OpenSpan | None:
         """Return the group's last span since the start, as in memory."""
-        return self._last.get(group)
+        with self._released:
+            span, further = self._last.get(group), self._further.get(group)
+            return span if span is None or further is None else span.reaching(further)
 
     def behind(self) -> frozenset[GroupId]:
         """Return the groups whose row on disk is behind memory."""
@@ -98,7 +125,7 @@ class Book:
         ended: list[OpenSpan] = []
         last: dict[GroupId, OpenSpan] = {}
         for tick in ticks:
-            before = last.get(tick.group) or self._last.get(tick.group)
+            before = last.get(tick.group) or self.last(tick.group)
             form = shape(tick.explanation)
             if before is not None and before.shape == form:
                 after = before.extended(tick)
@@ -113,17 +140,21 @@ class Book:
 
     def extend(self, ticks: Sequence[RepeatedTick]) -> None:
         """Let the last span of each of these groups reach to one more tick; a group that was forgotten has none."""
-        known = ((tick, self._last.get(tick.group)) for tick in ticks)
-        self.confirm(
-            {tick.group: before.reaching(tick.at, tick.values) for tick, before in known if before is not None},
-            frozenset(),
-        )
+        with self._released:
+            for group, at, values in ticks:
+                further = self._further.get(group)
+                if further is not None:
+                    further.add(at, values)
+                elif group in self._last:
+                    self._further[group] = Extension(at, values)
+                    self._behind.add(group)
 
     def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
         """Apply changes. The rows of the ``written`` groups are on disk as they are now, the others' not."""
         with self._released:
             for group, span in last.items():
                 self._last[group] = replace(span, on_disk=True) if group in written else span
+                self._further.pop(group, None)
             self._behind.update(last)
             self._behind -= written
 
@@ -131,6 +162,7 @@ class Book:
         """Forget a deleted group; its rows stay as they are."""
         with self._released:
             self._last.pop(group, None)
+            self._further.pop(group, None)
             self._behind.discard(group)
 
     def _opened(self, tick: StoredTick, form: Hashable) -> OpenSpan:

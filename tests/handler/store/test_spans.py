@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from config.model.expressions import Dialect
 from config.units import GroupId
+from handler.ports.stored import RepeatedTick
 from handler.store.spans import Book
 from tests.support.store import WEB, a_tick, an_explanation, at
 from tests.support.waiting import PATIENT
@@ -90,6 +91,40 @@ def test_a_forgotten_group_begins_a_new_span():
     book.confirm(book.plan(ticks_of(50.0)).last, frozenset({WEB}))
     book.forget(WEB)
     assert len(book.plan(ticks_of(50.0, start=1)).new) == 1
+
+
+VALUES = st.tuples(st.none(), *[st.floats(allow_nan=False)] * 2)
+
+
+@given(VALUES, st.lists(st.lists(VALUES, min_size=1, max_size=4), max_size=4))
+def test_repeated_ticks_extend_a_span_as_ticks_with_an_explanation_do(first, flushes):
+    repeating, explaining = a_book(), a_book()
+    times = itertools.count()
+    for values in [[first, first], *flushes]:
+        for each in values:
+            now = at(next(times))
+            entry = explaining.plan([a_tick(an_explanation(now, values=each))])
+            explaining.confirm(entry.last, frozenset())
+            if repeating.last(WEB) is None:
+                repeating.confirm(entry.last, frozenset())
+            else:
+                repeating.extend([RepeatedTick(WEB, now, each)])
+        assert repr(repeating.last(WEB)) == repr(explaining.last(WEB))  # so that 0.0 is not -0.0
+        assert repeating.behind() == {WEB}
+        for book in (repeating, explaining):
+            book.confirm({WEB: book.last(WEB)}, frozenset({WEB}))
+        assert repeating.behind() == frozenset()
+
+
+def test_a_repeated_tick_of_a_forgotten_group_is_left_alone():
+    book = a_book()
+    book.confirm(book.plan(ticks_of(50.0)).last, frozenset({WEB}))
+    book.extend([RepeatedTick(WEB, at(1), (60.0,))])
+    book.forget(WEB)
+    book.extend([RepeatedTick(WEB, at(2), (70.0,))])
+    assert (book.last(WEB), book.behind()) == (None, frozenset())
+    (opened,) = book.plan(ticks_of(50.0, start=3)).new
+    assert opened.span.ticks == 1
 
 
 def test_only_one_thread_at_a_time_holds_a_group():
