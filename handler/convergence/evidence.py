@@ -126,7 +126,7 @@ class Witnesses:
             world.group, definition.cloud.id, lost, lambda name: _is_staying(name, world), world.at
         )
         losses = memory.returned(world.at)
-        if not lost:
+        if noted is None:
             return world if losses is NO_LOSSES else replace(world, losses=losses)
         works = any(says is Saying.HEARD for name, says in asked.items() if name not in lost)
         reused = self._reused(lost, memory.sightings)

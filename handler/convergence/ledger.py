@@ -30,10 +30,10 @@ class _Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """What one look at a group adds up to."""
+    """What one look at a group with losses adds up to."""
 
     since: Mapping[MemberName, Instant]
-    """When each member that is lost now was first seen so."""
+    """When each member that is lost now was first seen so; there is at least one."""
     elsewhere: tuple[Instant, ...]
     """When other members of the cloud were lost, and those of this group that are not in service any more; sorted."""
     others_seen: Instant | None
@@ -75,8 +75,8 @@ class LossLedger:
         lost: Collection[MemberName],
         in_service: Callable[[MemberName], bool],
         at: Instant,
-    ) -> Noted:
-        """Take note of a look at a group.
+    ) -> Noted | None:
+        """Take note of a look at a group; ``None``: nothing is lost, so all other groups are left alone.
 
         Args:
             group: that was looked at.
@@ -94,6 +94,8 @@ class LossLedger:
             page.taken.update({name: before[name] for name in over})
             page.taken = {name: since for name, since in page.taken.items() if at - since <= _REMEMBERED}
             page.seen_at = at
+            if not page.lost:
+                return None
             others = [other for name, other in self._pages.items() if other.cloud == cloud and name != group]
             elsewhere = [*page.taken.values()]
             for other in others:

@@ -208,8 +208,8 @@ class SimulationLedger:
 
     def _tidy(self, simulation: Simulation, now: Instant) -> None:
         """Rewrite the file if most of it is outdated; other readers notice that theirs has lost its name."""
-        if self._lines <= _SPARE:
-            return
+        if self._lines <= _SPARE + 2 * simulation.size:
+            return  # without a look at every server, after each call
         kept: list[Kept] = [_stamp(simulation), *simulation.machines(now), *simulation.parts.there()]
         if self._lines <= _SPARE + 2 * len(kept):
             return

@@ -260,6 +260,11 @@ class Simulation:
         """Return a server's complete life; ``None``: there is none of this name, or it has been gone for long."""
         return self._machines.get(name)
 
+    @property
+    def size(self) -> int:
+        """How many servers it knows of: those that exist, and those that listings may still show."""
+        return len(self._machines)
+
     def machines(self, now: Instant) -> tuple[SimulatedMachine, ...]:
         """Return all existing servers, in the order of creation."""
         alive = (machine for machine in self._machines.values() if machine.there(now))
