@@ -85,13 +85,18 @@ class _Promise:
     until: Instant | None = None
     """When it lapses if no call begins; ``None``: its pass is still running."""
 
-    def owed(self, reading: QuotaReading) -> Mapping[str, float]:
-        """Return what to subtract from a reading: clouds do not count all things at the same time."""
+    def owed(self, reading: QuotaReading, shown: Mapping[str, float]) -> Mapping[str, float]:
+        """Return what to subtract from a reading: clouds do not count all things at the same time.
+
+        Args:
+            reading: of the promise's cloud.
+            shown: its `QuotaReading.used`, worked out once for all promises: there may be thousands.
+        """
         if self.ended is not None and self.ended + _COUNTED_AFTER < reading.began:
             return {}
         if self.began is not None and self.began + _COUNTED_WITHIN < reading.began:
             return {}
-        limited = ((what, used) for what, used in reading.used.items() if what in self.takes)
+        limited = ((what, used) for what, used in shown.items() if what in self.takes)
         return {what: self.takes[what] for what, used in limited if self.began is None or used < self.used[what]}
 
     def lapsed(self, now: Instant) -> bool:
@@ -166,11 +171,12 @@ class Quotas:
         with self._lock:
             kept = {key: one for key, one in self._readings.items() if one.stands(reading.ended)}
             self._readings = {**kept, (cloud, definition.profile_digest): reading}
-            own = [one for (of, _), one in self._readings.items() if of == cloud and one.quotas]
+            own = [(one, one.used) for (of, _), one in self._readings.items() if of == cloud and one.quotas]
             self._promises = {
                 name: one
                 for name, one in self._promises.items()
-                if one.cloud != cloud or (not one.lapsed(reading.ended) and (not own or any(map(one.owed, own))))
+                if one.cloud != cloud
+                or (not one.lapsed(reading.ended) and (not own or any(one.owed(*each) for each in own)))
             }
 
     def news(self, reading: QuotaReading | None) -> str:
@@ -210,13 +216,13 @@ class Quotas:
 
     def _promised(self, group: GroupId, reading: QuotaReading) -> Mapping[str, float]:
         """Return what will be used and is not in the reading yet, without the group's own unused reservations."""
-        now, taken = self._clock(), defaultdict[str, float](float)
+        now, shown, taken = self._clock(), reading.used, defaultdict[str, float](float)
         with self._lock:
             promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
         for one in promises:
             is_own = one.group == group and one.began is None
             if not is_own and not one.lapsed(now):
-                for what, amount in one.owed(reading).items():
+                for what, amount in one.owed(reading, shown).items():
                     taken[what] += amount
         return taken
 
