@@ -22,6 +22,10 @@ _SILENCE = (Reply.TIMEOUT, Reply.REFUSED, Reply.UNREACHABLE, Reply.STALE)
 """No answer, or none for long. Every other failure is an answer without a value."""
 
 
+Asked = Mapping[str, Set[MemberName]]
+"""Members of one group that were asked, by the name of the source."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
     """A channel that brought no number at the last poll."""
@@ -39,12 +43,21 @@ class Heard:
 
     at: Instant | None = None
     """When that poll began; ``None``: there was none."""
-    asked: Mapping[str, Set[MemberName]] = field(default_factory=lambda: MappingProxyType({}))
-    """Members that were asked, by the name of the source."""
+    asked: Asked = field(default_factory=lambda: MappingProxyType({}))
     unanswered: Mapping[Channel, Unanswered] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, words: Set[str]) -> Heard:
+def asked_directly(hearing: OutageLayout, words: Set[str]) -> Mapping[GroupId, Asked]:
+    """Return the members of each group that were asked by some sources.
+
+    Args:
+        hearing: of the scrapes' layout.
+        words: the names of the sources that members themselves answer.
+    """
+    return {group: {word: asked[word] for word in words & asked.keys()} for group, asked in hearing.members.items()}
+
+
+def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, own: Asked) -> Heard:
     """Return a group's channels of some sources after one more poll.
 
     Args:
@@ -52,11 +65,10 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
         scrape: of any groups.
         hearing: of the scrape's layout.
         group: the group.
-        words: the names of the sources that members themselves answer.
+        own: its members, by the sources that they answer themselves.
     """
     rows = hearing.rows.get(group, slice(0, 0))
     at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
-    own = _own(hearing, group, words)
     ok = np.isin(reply, _ANSWERS)
     if not own or ok.all():
         return Heard(at=at, asked=own)
@@ -73,14 +85,9 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
     return Heard(at=at, asked=own, unanswered=unanswered)
 
 
-def all_heard(at: Instant, hearing: OutageLayout, group: GroupId, words: Set[str]) -> Heard:
+def all_heard(at: Instant, own: Asked) -> Heard:
     """Return what `heard` does where every question about the group was answered at the poll that began ``at``."""
-    return Heard(at=at, asked=_own(hearing, group, words))
-
-
-def _own(hearing: OutageLayout, group: GroupId, words: Set[str]) -> Mapping[str, Set[MemberName]]:
-    asked = hearing.members.get(group, {})
-    return {word: asked[word] for word in words & asked.keys()}
+    return Heard(at=at, asked=own)
 
 
 def _silent_since(before: Heard, channel: Channel, at: Instant) -> Instant:

@@ -19,7 +19,7 @@ from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import TickFrames
 from aggregator.frames import Frame, WindowKey
 from aggregator.specs import observed_keys
-from collector.outages.heard import Heard, all_heard
+from collector.outages.heard import Asked, Heard, all_heard, asked_directly
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import misses_of, without
 from collector.outages.outages import Ended, OutageBegan, OutageLayout, hearing_of, observe, troubled, unheard
@@ -46,8 +46,10 @@ from trigger.policies.forecasting import Foresight
 from trigger.verdicts import Evaluation, Foreseen
 
 _FEW_GROUPS = 25
-_MANY_GROUPS = 100
-"""Groups of a slot, at most on average: so many are listened to and judged within a few milliseconds."""
+_MANY_GROUPS = 200
+"""Groups of a slot, at most on average: so many are polled at once, and a tick's arrays are as good as free."""
+_SLICE = 50
+"""Groups that are listened to or judged between two looks at the event loop: a few milliseconds, if all changed."""
 _SLOTS = 16
 """As many slots an interval spread the polls well enough; a larger fleet has larger slots before it has more."""
 _UNHEARD_INTERVALS = 10
@@ -97,11 +99,11 @@ def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...
 def _slots(groups: int) -> int:
     """How many slots there are for so many groups of one interval.
 
-    A tick of a slot costs about as much as the ticks of thirty groups, whatever the number of its own: most of that is
-    calls of numpy on short columns.
+    A tick of a slot costs about as much as the ticks of a hundred groups that rest, whatever the number of its own:
+    most of that is calls of numpy on short columns.
 
-    >>> [_slots(groups) for groups in (25, 400, 1_000, 2_000, 10_000)]
-    [1, 16, 16, 32, 128]
+    >>> [_slots(groups) for groups in (25, 400, 1_000, 4_000, 10_000)]
+    [1, 16, 16, 32, 64]
     """
     fine, coarse = (1 << max(0, math.ceil(math.log2(groups / each))) for each in (_FEW_GROUPS, _MANY_GROUPS))
     return max(coarse, min(fine, _SLOTS))
@@ -159,7 +161,7 @@ class Decider:
         self._started = False
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
-        self._direct: dict[tuple[GroupId, ...], Set[str]] = {}
+        self._asked: dict[tuple[GroupId, ...], Mapping[GroupId, Asked]] = {}
         self._judgings: dict[tuple[GroupId, ...], LastTruths] = {}
         self._observed: dict[tuple[GroupId, ...], Mapping[GroupId, tuple[WindowKey, ...]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -233,8 +235,8 @@ class Decider:
         polled = self._clock()
         frames = aggregator.take(scrape)
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
-        self._listen(slot, catalogue, runtimes, scrape)
-        await asyncio.sleep(0)  # two pieces of work of some milliseconds each, where many groups have changed
+        await self._listen(slot, catalogue, runtimes, scrape)
+        await asyncio.sleep(0)
         for group, keys in self._observed[slot.groups].items():
             if group in self._runtimes:
                 self._runtimes[group].observed = {key: frames[group].cells[key] for key in keys}
@@ -280,21 +282,26 @@ class Decider:
                 judge = _judge(catalogue, frames[runtime.id], runtime.foreseen)
                 judged = judge(runtime.holds, runtime.state.desired)
                 questions.append(DecisionTask(runtime=runtime, at=at, evaluation=judged, judge=judge))
+                if len(questions) % _SLICE == 0:
+                    await asyncio.sleep(0)
         await self._queue.ask_all(questions)
         judging.keep()
 
-    def _listen(self, slot: Slot, catalogue: Catalogue, runtimes: Sequence[GroupRuntime], scrape: Scrape) -> None:
+    async def _listen(self, slot: Slot, catalogue: Catalogue, runtimes: Sequence[GroupRuntime], scrape: Scrape) -> None:
         """Note which members and sources answered, and which did not."""
         hearing, unanswered = self._hearing(catalogue, slot, scrape.layout), troubled(scrape)
-        direct = self._direct[slot.groups]
-        for runtime in runtimes:
+        asked = self._asked[slot.groups]
+        for number, runtime in enumerate(runtimes, 1):
+            own = asked.get(runtime.id, {})
             if runtime.id in unanswered or not runtime.silence.is_over:
                 _listen(runtime, scrape, hearing, slot.interval)
-                runtime.heard = heard_by(runtime.heard, scrape, hearing, runtime.id, direct)
+                runtime.heard = heard_by(runtime.heard, scrape, hearing, runtime.id, own)
             else:
                 runtime.misses, runtime.unheard = (), ()
-                runtime.heard = all_heard(scrape.at.wall, hearing, runtime.id, direct)
+                runtime.heard = all_heard(scrape.at.wall, own)
             self._witness(runtime.id, hearings_of(runtime.heard))
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)
 
     def _judging(self, catalogue: Catalogue, slot: Slot, aggregator: Aggregator) -> LastTruths:
         known = self._judgings.get(slot.groups)
@@ -306,7 +313,7 @@ class Decider:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
             self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
-            self._direct[slot.groups] = direct_sources(catalogue)
+            self._asked[slot.groups] = asked_directly(known, direct_sources(catalogue))
         return known
 
 

@@ -112,12 +112,9 @@ class DecisionQueue:
             return await whole(self._repeat(ticks))
 
     async def _repeat(self, ticks: Sequence[tuple[GroupRuntime, SteadyTick]]) -> Set[GroupId]:
-        catalogue, waits = self._catalogue(), {runtime.id for runtime, tick in ticks if self._step(tick.at)}
-        if self._superseded():
-            waits = {runtime.id for runtime, _ in ticks}
-        same = [
-            (runtime, tick) for runtime, tick in ticks if runtime.id not in waits and runtime.rests(tick, catalogue)
-        ]
+        catalogue, (_, first) = self._catalogue(), ticks[0]
+        stands = not self._superseded() and not self._step(first.at)
+        same = [(runtime, tick) for runtime, tick in ticks if stands and runtime.rests(tick, catalogue)]
         try:
             with self._storing():
                 await asyncio.to_thread(self._store.record, (), [tick.repeated for _, tick in same])

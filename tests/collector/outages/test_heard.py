@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collector.outages.heard import Heard, Unanswered, all_heard, heard
+from collector.outages.heard import Heard, Unanswered, all_heard, asked_directly, heard
 from collector.outages.outages import Channel, hearing_of
 from collector.samples import Reply
 from config.units import CounterId, Instant, MemberName
@@ -23,7 +23,8 @@ def polled(before: Heard, at: float, *, a: Reply = OK, load: Reply | None = None
     if b is not None:
         rows["web", "b", "cpu"] = b
     scrape = a_scrape(rows, at=a_moment(at))
-    return heard(before, scrape, hearing_of(scrape.layout, WORDS), WEB, {"snmp"})
+    hearing = hearing_of(scrape.layout, WORDS)
+    return heard(before, scrape, hearing, WEB, asked_directly(hearing, {"snmp"})[WEB])
 
 
 def test_members_that_answer_cost_nothing_to_keep() -> None:
@@ -33,8 +34,9 @@ def test_members_that_answer_cost_nothing_to_keep() -> None:
 
 def test_where_every_question_was_answered_the_replies_need_no_second_look() -> None:
     scrape = a_scrape({("web", "a", "cpu"): OK, ("web", "b", "cpu"): OK}, at=a_moment(10.0))
-    hearing, before = hearing_of(scrape.layout, WORDS), Heard()
-    assert all_heard(scrape.at.wall, hearing, WEB, {"snmp"}) == heard(before, scrape, hearing, WEB, {"snmp"})
+    hearing = hearing_of(scrape.layout, WORDS)
+    own = asked_directly(hearing, {"snmp"})[WEB]
+    assert all_heard(scrape.at.wall, own) == heard(Heard(), scrape, hearing, WEB, own)
 
 
 def test_a_member_that_falls_silent_was_heard_at_the_poll_before() -> None:
