@@ -10,33 +10,29 @@ import asyncio
 import contextlib
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import assert_never
 
 from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import TickFrames
 from aggregator.frames import Frame, WindowKey
 from aggregator.specs import observed_keys
-from collector.outages.heard import Asked, Heard, all_heard, asked_directly
+from collector.outages.heard import Asked, all_heard, asked_directly
 from collector.outages.heard import heard as heard_by
-from collector.outages.misses import misses_of, without
-from collector.outages.outages import Ended, OutageBegan, OutageLayout, hearing_of, observe, troubled, unheard
-from collector.outages.remedies import remedy
+from collector.outages.misses import without
+from collector.outages.outages import OutageLayout, hearing_of, troubled
 from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller
 from collector.targets import Roster
 from config.model.catalogue import Catalogue, Mode
-from config.model.counters import AlertedValue, Per, asks_members, source_word
-from config.units import CounterId, GroupId, MemberName, Moment, PolicyId, Seconds
-from handler import logs
+from config.units import GroupId, Moment, PolicyId, Seconds
 from handler.planning.evidence import Hearing as MemberHearing
-from handler.planning.evidence import MissedMember
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.listening import direct_sources, hearings_of, listen, source_words
 from handler.runtime.loops import Guard
 from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.steady_ticks import LastTruths, SteadyTick
@@ -52,7 +48,6 @@ _SLICE = 50
 """Groups that are listened to or judged between two looks at the event loop: a few milliseconds, if all changed."""
 _SLOTS = 16
 """As many slots an interval spread the polls well enough; a larger fleet has larger slots before it has more."""
-_UNHEARD_INTERVALS = 10
 _FOR_LISTINGS = 0.4
 """Intervals that a daemon's first tick of a slot waits for listings: less than half, so that it stays that tick."""
 
@@ -177,7 +172,7 @@ class Decider:
         self._aggregators = {}
         self._hearings = {}
         self._judgings = {}
-        self._observed = {slot.groups: _observed(catalogue, slot.groups) for slot in slots}
+        self._observed = {}
         for runtime in self._runtimes.values():
             runtime.observed = {}
         for slot in slots:
@@ -237,7 +232,7 @@ class Decider:
         scrape = without(scrape, aggregator.outside(), catalogue.counters)
         await self._listen(slot, catalogue, runtimes, scrape)
         await asyncio.sleep(0)
-        for group, keys in self._observed[slot.groups].items():
+        for group, keys in self._observing(catalogue, slot).items():
             if group in self._runtimes:
                 self._runtimes[group].observed = {key: frames[group].cells[key] for key in keys}
         foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall)
@@ -294,7 +289,7 @@ class Decider:
         for number, runtime in enumerate(runtimes, 1):
             own = asked.get(runtime.id, {})
             if runtime.id in unanswered or not runtime.silence.is_over:
-                _listen(runtime, scrape, hearing, slot.interval)
+                listen(runtime, scrape, hearing, slot.interval)
                 runtime.heard = heard_by(runtime.heard, scrape, hearing, runtime.id, own)
             else:
                 runtime.misses, runtime.unheard = (), ()
@@ -302,6 +297,12 @@ class Decider:
             self._witness(runtime.id, hearings_of(runtime.heard))
             if number % _SLICE == 0:
                 await asyncio.sleep(0)
+
+    def _observing(self, catalogue: Catalogue, slot: Slot) -> Mapping[GroupId, tuple[WindowKey, ...]]:
+        known = self._observed.get(slot.groups)
+        if known is None:
+            known = self._observed[slot.groups] = _observed(catalogue, slot.groups)
+        return known
 
     def _judging(self, catalogue: Catalogue, slot: Slot, aggregator: Aggregator) -> LastTruths:
         known = self._judgings.get(slot.groups)
@@ -312,7 +313,7 @@ class Decider:
     def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> OutageLayout:
         known = self._hearings.get(slot.groups)
         if known is None or known.layout is not layout:
-            self._hearings[slot.groups] = known = hearing_of(layout, _words(catalogue))
+            self._hearings[slot.groups] = known = hearing_of(layout, source_words(catalogue))
             self._asked[slot.groups] = asked_directly(known, direct_sources(catalogue))
         return known
 
@@ -336,70 +337,3 @@ def _judge(
 ) -> Callable[[Mapping[PolicyId, Kept], int | None], Evaluation]:
     """Return what evaluates a frame by holds, at a desired size."""
     return lambda holds, size: evaluate(catalogue, frame.group, frame, holds, frame.at, size=size, foreseen=foreseen)
-
-
-def _words(catalogue: Catalogue) -> Mapping[CounterId, str]:
-    """Return the source of each counter whose silence is an outage; an alert's silence means that all is well."""
-    counters = catalogue.counters.values()
-    return {each.id: source_word(each) for each in counters if not isinstance(each.source, AlertedValue)}
-
-
-def _listen(runtime: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interval: Seconds) -> None:
-    runtime.silence, changes = observe(runtime.silence, scrape, hearing, runtime.id)
-    runtime.misses = misses_of(scrape, hearing, runtime.id)
-    for change in changes:
-        _log_change(change)
-    runtime.unheard = unheard(runtime.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
-
-
-def _log_change(change: OutageBegan | Ended) -> None:
-    """Log the begin or end of an outage of a channel or a counter; the channel of a group has no member.
-
-    For a silent channel, the counter is the one of its counters whose failure is reported.
-    """
-    channel = change.channel
-    member = None if channel is None else channel.member
-    match change:
-        case OutageBegan():
-            logs.warn(
-                "counter_lost" if channel is None else "unheard_began",
-                group=change.group,
-                member=member,
-                counter=change.counter,
-                source=change.source,
-                reply=change.reply.word,
-                said=change.detail or None,
-                remedy=remedy(change.source, change.reply),
-            )
-        case Ended():
-            event = "counter_found" if channel is None else "unheard_ended"
-            source = None if channel is None else channel.source
-            logs.say(event, group=change.group, member=member, counter=change.counter, source=source)
-        case _:
-            assert_never(change)
-
-
-def direct_sources(catalogue: Catalogue) -> Set[str]:
-    """Return the words for the sources that members themselves answer.
-
-    A balancer or another system may report about a member after it is gone, and a cloud's measurements come from the
-    same place as its listing. A word that also names such a source is left out.
-    """
-    of_members = [counter for counter in catalogue.counters.values() if counter.per is Per.MEMBER]
-    others = {source_word(counter) for counter in of_members if not asks_members(counter)}
-    return {source_word(counter) for counter in of_members} - others
-
-
-def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
-    """Return the answers of a group's last poll in the form that convergence uses as evidence."""
-    if heard.at is None:
-        return ()
-    missed: dict[str, dict[MemberName, MissedMember]] = {}
-    for channel, each in heard.unanswered.items():
-        if channel.member is not None:
-            seen = MissedMember(heard_at=each.heard_at, silent_since=each.silent_since)
-            missed.setdefault(channel.source, {})[channel.member] = seen
-    return tuple(
-        MemberHearing(source=source, at=heard.at, asked=members, missed=missed.get(source, {}))
-        for source, members in heard.asked.items()
-    )

@@ -47,8 +47,8 @@ from config.units import (
     PolicyId,
     ProfileId,
 )
-from handler.runtime.deciding import _listen
 from handler.runtime.group_runtime import GroupRuntime
+from handler.runtime.listening import listen
 from tests.support.faults import (
     HOUR,
     INTERVAL,
@@ -317,7 +317,7 @@ class _Chain:
         scrape = without(scrape, self._aggregator.outside(), self._catalogue.counters)
         hearing = hearing_of(scrape.layout, self._words)
         for group, room in self._rooms.items():
-            _listen(room, scrape, hearing, INTERVAL)
+            listen(room, scrape, hearing, INTERVAL)
             evaluation = evaluate(self._catalogue, group, frames[group], room.holds, scrape.at)
             size = room.state.desired or 0
             fleet = Fleet(listed=True, marked=size, in_service=size, creates_left=10, back_off_until=None)
