@@ -46,7 +46,19 @@ class Ring:
         hows: the reductions of its windows, for which blocks are folded.
     """
 
-    __slots__ = ("_block", "_every", "_folds", "_loose", "_read", "_rows", "_slack", "last", "length", "since")
+    __slots__ = (
+        "_block",
+        "_every",
+        "_folded",
+        "_folds",
+        "_loose",
+        "_read",
+        "_rows",
+        "_slack",
+        "last",
+        "length",
+        "since",
+    )
 
     def __init__(self, length: int, tracks: int, hows: Collection[Reduction] = ()) -> None:
         self.length = length
@@ -61,7 +73,9 @@ class Ring:
         folds = (*OF_EVERY_WINDOW, *(fold for how in dict.fromkeys(hows) for fold in OF.get(how, ())))
         blocks = -(-length // self._block) + 1
         self._folds = {fold: np.tile(fold.of(self._rows, slice(0, 1), slice(None)), (blocks, 1)) for fold in folds}
-        """(block, track) the folded value of each block."""
+        """(block, track) the folded value of each block and all that follow it, up to the newest complete one."""
+        self._folded: int | None = None
+        """Number of that one; ``None``: none yet."""
         self._loose: list[LooseCells | None] = [None] * length
         """Of each row; ``None``: many of its tracks, so the row itself is read."""
         self._read: dict[int, Stretch] = {}
@@ -182,8 +196,7 @@ class Ring:
                 mine[tick % self.length, ours] = other[(tick - shift) % old.length, theirs]
         self._changed(range(oldest, newest + 1))
         self.since[ours] = np.maximum(old.since[theirs] + shift, oldest)
-        for block in range(-(-(self.last - self.length + 1) // self._block), (self.last + 1) // self._block):
-            self._fold_block(block)
+        self._fold_blocks()
 
     def saved(self, tick: int) -> TickRows:
         """Return the row of one of the newest ticks; each array is (track,).
@@ -212,16 +225,16 @@ class Ring:
                 for mine, theirs in zip(self._rows, rows[tick], strict=True):
                     mine[tick % self.length, known] = theirs[columns[known]]
         self._changed(range(last - self.length + 1, last + 1))
-        for block in range(-(-(last - self.length + 1) // self._block), (last + 1) // self._block):
-            self._fold_block(block)
+        self._fold_blocks()
 
     def _write(self, tick: int, row: TickRow) -> None:
         place, rows = tick % self.length, self._rows
         for column, fresh in zip(rows, _rows_of(row), strict=True):
             column[place] = fresh
         self._changed((tick,))
-        if (tick + 1) % self._block == 0:
-            self._fold_block(tick // self._block)
+        block, further = divmod(tick + 1, self._block)
+        if not further:
+            self._fold_block(block - 1)
 
     def _changed(self, ticks: Iterable[int]) -> None:
         """Note that the rows of these ticks were written."""
@@ -230,9 +243,27 @@ class Ring:
         self._read, self._slack = {}, {}
 
     def _fold_block(self, block: int) -> None:
-        first = block * self._block
+        """Fold a block that is complete now into itself and all before it, so that a window reads one of them."""
+        if block == self._folded:
+            self._fold_blocks()  # a row was replaced, which was folded into all of them
+            return
+        self._folded, first = block, block * self._block
         for fold, blocks in self._folds.items():
-            blocks[block % len(blocks)] = self._fold_rows(fold, first, first + self._block - 1, slice(None))
+            new = self._fold_rows(fold, first, first + self._block - 1, slice(None))
+            fold.by(blocks, new, out=blocks)
+            blocks[block % len(blocks)] = new
+
+    def _fold_blocks(self) -> None:
+        """Fold all complete blocks anew, the oldest first."""
+        self._folded = None
+        for block in self._complete:
+            self._fold_block(block)
+
+    @property
+    def _complete(self) -> range:
+        """Numbers of the blocks that the ring has whole."""
+        last = -1 if self.last is None else self.last
+        return range(-(-(last - self.length + 1) // self._block), (last + 1) // self._block)
 
     def _stretch(self, last: int, ticks: int, tracks: Places) -> Stretch:
         fold = partial(self._fold, last=last, ticks=ticks, tracks=tracks)
@@ -254,13 +285,13 @@ class Ring:
         return self._slack[len(order)].of(tracks)
 
     def _fold(self, fold: Fold, *, last: int, ticks: int, tracks: Places) -> Floats:
-        """Fold the ticks up to ``last``: complete blocks in the middle, single rows at both ends."""
+        """Fold the newest ticks: complete blocks in the middle, single rows at both ends."""
         first, size = last - ticks + 1, self._block
         begin, end = -(-first // size), (last + 1) // size
         if begin >= end or fold not in self._folds:
             return self._fold_rows(fold, first, last, tracks)
         blocks = self._folds[fold]
-        parts = [fold.by.reduce(blocks[places][:, tracks], axis=0) for places in _places(begin, end - 1, len(blocks))]
+        parts = [blocks[begin % len(blocks)][tracks].copy()]  # with the next block, more is folded into it
         ends = ((first, begin * size - 1), (end * size, last))
         parts += [self._fold_rows(fold, start, stop, tracks) for start, stop in ends if start <= stop]
         return fold.joined(parts)

@@ -150,6 +150,14 @@ def test_blocks_are_folded_anew_after_a_history_was_adopted(length, longer, step
         filled(ring, later, ring.last or 0)
 
 
+def test_what_was_read_of_one_tick_does_not_change_with_the_next_ticks():
+    ring = a_ring(4, *(a_row(1.0, at=float(tick)) for tick in range(4)))
+    read = ring.newest(4, ONLY)
+    ring.put(4, a_row(None), a_row(None))
+    ring.put(5, a_row(2.0, at=5.0), a_row(None))
+    assert (read.samples.tolist(), read.coverage.tolist(), read.newest.tolist()) == ([4], [1.0], [3.0])
+
+
 def test_a_new_tick_replaces_what_was_read_before_it():
     ring = a_ring(2, a_row(1.0), a_row(2.0))
     before = ring.newest(2, ONLY).newest[0]
