@@ -54,11 +54,19 @@ class Login:
 
         An unknown name takes the same time and has the same limits as a known one.
         """
+        proof = await self.proves(user, password, peer)
+        if isinstance(proof, TooManyTries):
+            return proof
+        if not proof:
+            return NotLoggedIn(known=self._users.has(user))
+        return LoggedIn(user=user, cookie=self._sessions.begin(user)[0])
+
+    async def proves(self, user: str, password: str, peer: Hashable) -> bool | TooManyTries:
+        """Tell whether this is the password of a user who may log in. It has the limits of a login."""
         wait = self._limits.begin(user, peer, self._steady())
         if wait > 0:
             return TooManyTries(wait)
-        fits = await self._passwords.fits(user, password)
-        if not fits or not self._users.may_ask(user):
-            return NotLoggedIn(known=self._users.has(user))
+        if not await self._passwords.fits(user, password) or not self._users.may_ask(user):
+            return False
         self._limits.proved(user, peer)
-        return LoggedIn(user=user, cookie=self._sessions.begin(user)[0])
+        return True

@@ -28,6 +28,7 @@ from handler.web.own_metrics import of_own_groups
 from handler.web.pages.act_routes import build_acts
 from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.oidc_routes import build_oidc
+from handler.web.pages.password_routes import build_password
 from handler.web.pages.routes import build_pages
 from handler.web.paging import BadCursor
 from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
@@ -53,6 +54,7 @@ def build(operations: Operations) -> FastAPI:
     app.include_router(build_acts(operations))
     app.include_router(build_login(operations))
     app.include_router(build_oidc(operations))
+    app.include_router(build_password(operations))
     describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):
         app.add_exception_handler(kind, _refused)

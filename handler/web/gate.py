@@ -26,7 +26,7 @@ from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
 from handler.web.problems import Header, Problem, send_problem
-from handler.web.session_cookie import BY_PROVIDER, FORM, FROM_PROVIDER, LOGIN, LOGOUT, is_foreign, shown_csrf
+from handler.web.session_cookie import BY_PROVIDER, FORM, FROM_PROVIDER, LOGIN, LOGOUT, PASSWORD, is_foreign, shown_csrf
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -48,14 +48,14 @@ PAYLOAD_AT_MOST = 256 * 1024
 """For alerts, pushed values, and saved payloads that are checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _JSON = frozenset({"application/json"})
-_FORMS: Mapping[str, frozenset[str]] = MappingProxyType({LOGIN: frozenset({FORM}), LOGOUT: frozenset({FORM})})
+_FORMS: Mapping[str, frozenset[str]] = MappingProxyType(dict.fromkeys((LOGIN, LOGOUT, PASSWORD), frozenset({FORM})))
 """Paths whose bodies are forms."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset(
-    {"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT, BY_PROVIDER, FROM_PROVIDER}
+    {"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT, PASSWORD, BY_PROVIDER, FROM_PROVIDER}
 )
 """Routes that need nothing: whether the daemon is well, without names, files of pages, the table of problems, and how
-a person logs in and out."""
+a person logs in and out, and changes the password of the session's own user."""
 SESSION = "trimtab.session"
 """Key of the scope: the `Session` that the actor comes from; ``None``: it comes from none."""
 COOKIE = "trimtab.cookie"

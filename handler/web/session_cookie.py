@@ -18,7 +18,7 @@ from handler.users.sessions import ABSOLUTE
 
 CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
 FORM = "application/x-www-form-urlencoded"
-LOGIN, LOGOUT = "/login", "/logout"
+LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
 _FLOW_LASTS = 600

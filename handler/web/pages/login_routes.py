@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from markupsafe import Markup
 
 from handler.identity.actors import Actor
 from handler.identity.audit import AuditResult, entry_by
@@ -18,7 +19,7 @@ from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of, session_of
 from handler.web.pages.assets import read_assets
-from handler.web.pages.frame import PAGE_HEADERS, document, page_of
+from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Visitor, document, page_of
 from handler.web.pages.login import LoginForm, login_form
 from handler.web.problems import Problem, problem_response
 from handler.web.session_cookie import LOGIN, LOGOUT, SessionCookie, form_of, own_path
@@ -104,16 +105,28 @@ class LoginDesk:
     def page(self, form: LoginForm, status: int = 200, headers: dict[str, str] | None = None) -> Response:
         """Answer with the page of the login."""
         form = replace(form, by_provider=self._operations.users.oidc.is_offered)
+        return self.framed("Log in · Trimtab", login_form(form), status, headers)
+
+    def framed(
+        self,
+        title: str,
+        content: Markup,
+        status: int,
+        headers: dict[str, str] | None = None,
+        visitor: Visitor = NO_LOGIN,
+    ) -> Response:
+        """Answer with a page of this content."""
         frame = page_of(
-            "Log in · Trimtab",
+            title,
             group=None,
             stopped=None,
             now=self._operations.now(),
             stream="",
             assets=self._version,
             scripts=(),
+            visitor=visitor,
         )
-        return HTMLResponse(document(frame, login_form(form)), status, PAGE_HEADERS | (headers or {}))
+        return HTMLResponse(document(frame, content), status, PAGE_HEADERS | (headers or {}))
 
     def audit(self, actor: Actor, act: str) -> None:
         """Write into the audit trail what was done."""

@@ -98,6 +98,50 @@ def test_a_login_shows_the_console_and_acts_in_the_user_s_name_by_the_same_right
     assert {"person ada", "person bob"} <= {event["by"] for event in daemon.json("history", "web")}
 
 
+def changed(who: Browsing, now: str, new: str, again: str | None = None) -> Answer:
+    fields = {"csrf": who.csrf, "now": now, "new": new, "again": new if again is None else again}
+    return posted(who.daemon, "/password", fields, Cookie=who.cookie)
+
+
+def test_a_person_changes_the_own_password_and_all_other_sessions_end(daemon: Daemon) -> None:
+    eve, elsewhere = Browsing(daemon, "eve"), Browsing(daemon, "eve")
+    assert 'href="/password"' in eve.get("/").text
+    assert 'name="now"' in eve.get("/password").text
+    done = changed(eve, GOOD, "another battery staple")
+    assert (done.status, done.headers["location"]) == (303, "/")
+    new = done.headers["set-cookie"].partition(";")[0]
+    assert daemon.get("/groups/web", Cookie=new, **HTML).status == 200
+    assert [who.get("/groups/web").status for who in (eve, elsewhere)] == [303, 303]
+    assert posted(daemon, "/login", {"user": "eve", "password": GOOD}).status == 403
+    set_password(daemon, "eve")
+
+
+@pytest.mark.parametrize(
+    ("now", "new", "again", "status", "why"),
+    [
+        ("wrong battery staple", "another battery staple", None, 403, "The password now is wrong"),
+        (GOOD, "another battery staple", "another battery stable", 409, "not the same both times"),
+        (GOOD, "short", None, 409, "12 to 256 characters"),
+    ],
+)
+def test_a_password_is_not_changed_without_the_old_one_or_to_an_unfit_one(
+    daemon: Daemon, now: str, new: str, again: str | None, status: int, why: str
+) -> None:
+    bob = Browsing(daemon, "bob")
+    refused = changed(bob, now, new, again)
+    assert (refused.status, why in refused.text) == (status, True), refused.text
+    assert bob.get("/groups/web").status == 200, "the session goes on"
+
+
+def test_no_one_changes_a_password_without_a_session_and_its_token(daemon: Daemon) -> None:
+    bob = Browsing(daemon, "bob")
+    fields = {"now": GOOD, "new": "another battery staple", "again": "another battery staple"}
+    assert posted(daemon, "/password", fields, Cookie=bob.cookie).status == 403, "no CSRF token"
+    led = posted(daemon, "/password", fields)
+    assert (led.status, led.headers["location"]) == (303, "/login?then=%2Fpassword")
+    Browsing(daemon, "bob")
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:
