@@ -8,23 +8,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from config.document.addresses import BaseUrl, Listen, RuntimeSocket
 from config.document.cloudstack import NO_PROJECT, PROJECT
 from config.document.declared import Declared, key, must
 from config.document.managed import ManagedDocument
 from config.document.openstack import OctaviaDocument
-from config.document.scalars import (
-    BackendName,
-    BaseUrl,
-    Given,
-    Listen,
-    MapFile,
-    Name,
-    Port,
-    PositiveSpan,
-    RuntimeSocket,
-    Text,
-    Yes,
-)
+from config.document.scalars import BackendName, Given, MapFile, Name, Port, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 from config.model.balancers import CloudstackRuleBalancer, ServerTemplate
 from config.model.clouds import CloudstackCloud

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, WithJsonSchema
 
+from config.document.addresses import BaseUrl
 from config.document.declared import key, must
-from config.document.scalars import BaseUrl, Given, PositiveSpan, Text, Yes
+from config.document.scalars import Given, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 
 _PARAMETER = r"[a-z][a-z0-9]*(\[[0-9]{1,3}\](\.[A-Za-z0-9_.-]{1,100})?)?"

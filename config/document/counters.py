@@ -13,6 +13,7 @@ from config.counters.cloudstack import written_out
 from config.counters.haproxy import BACKEND_COLUMNS, COLUMNS
 from config.counters.nitro import MEMBER_STATISTICS, VSERVER_STATISTICS
 from config.counters.objects import ObjectShape
+from config.document.addresses import BaseUrl
 from config.document.counter_scalars import (
     AttributeName,
     BuiltinName,
@@ -26,7 +27,7 @@ from config.document.counter_scalars import (
 )
 from config.document.declared import NO_UNIT, Declared, key, must
 from config.document.gnocchi import GnocchiCounterDocument
-from config.document.scalars import BaseUrl, Given, HttpPath, Label, Name, Port, PositiveSpan, Span, Text
+from config.document.scalars import Given, HttpPath, Label, Name, Port, PositiveSpan, Span, Text
 from config.document.sources import HttpAccessDocument
 from config.model.counters import CounterKind, Per
 from config.model.measures import alternatives, factor

@@ -17,6 +17,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from config.document.addresses import Url
 from config.document.balancers import BalancerDocument, BalancerUseDocument
 from config.document.clouds import CloudDocument, GroupBudgetDocument
 from config.document.cloudstack_api import CloudstackApiDocument
@@ -43,7 +44,6 @@ from config.document.scalars import (
     Share,
     Span,
     Text,
-    Url,
     Yes,
 )
 from config.document.schedules import FreezeDocument

@@ -9,9 +9,10 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
+from config.document.addresses import Listen
 from config.document.declared import Declared, must, worded
 from config.document.declared import key as may
-from config.document.scalars import AbsolutePath, Given, Listen
+from config.document.scalars import AbsolutePath, Given
 from config.model.listening import HOST, PORT, Clients, ListenOn, Tls
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*", re.ASCII)

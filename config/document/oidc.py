@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from config.document.addresses import Url
 from config.document.declared import key, must
-from config.document.scalars import Given, PositiveSpan, Text, Url
+from config.document.scalars import Given, PositiveSpan, Text
 from config.document.sources import SecretDocument, TrustingDocument
 from config.model.oidc import OidcProvider
 

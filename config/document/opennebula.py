@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, WithJsonSchema
 
+from config.document.addresses import BaseUrl
 from config.document.declared import key, must, worded
-from config.document.scalars import BaseUrl, Given, PositiveSpan, Text, Yes
+from config.document.scalars import Given, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 from config.model.recipes import Extra
 

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PlainValidator, Strict, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from config.document.addresses import BaseUrl
 from config.document.declared import NO_UNIT, Declared, key, must
-from config.document.scalars import AbsolutePath, BaseUrl, Given, Name, PositiveSpan, Text, Yes
+from config.document.scalars import AbsolutePath, Given, Name, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 from config.model.openstack import ApplicationCredential, CloudsYaml, Interface, OpenstackAccess
 from config.model.recipes import BootVolume, Reach

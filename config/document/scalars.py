@@ -1,4 +1,4 @@
-"""How one value is written in YAML: durations, amounts, addresses, names.
+"""How one value is written in YAML: durations, amounts, names; `config.document.addresses` has addresses.
 
 Each type here reads what YAML gives and says, where it cannot, *what was expected*: a phrase that completes
 "VALUE is not …". Values that were read already (defaults) are never passed through a second time.
@@ -6,9 +6,7 @@ Each type here reads what YAML gives and says, where it cannot, *what was expect
 
 from __future__ import annotations
 
-import ipaddress
 import re
-import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
@@ -22,8 +20,8 @@ _LONGEST = 366 * 86400.0
 _SPAN_PATTERN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
 _PERCENTAGE = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,6})?)\s*%")
 _FLOOR = re.compile(r"floor\s+(?P<size>\d{1,9})")
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
-_LAST_PORT = 65535
+LAST_PORT = 65535
+"""Of TCP and UDP."""
 
 T = TypeVar("T")
 
@@ -190,114 +188,6 @@ BlindRule = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """A host (address or name) and a TCP port."""
-
-    host: str
-    port: int
-
-
-def read_endpoint(value: object) -> Endpoint:
-    """Read ``127.0.0.1:8080`` or ``[::1]:8080``.
-
-    Raises:
-        ValueError: says what was expected.
-    """
-    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-    bare = host.removeprefix("[").removesuffix("]")
-    if not (re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) <= _LAST_PORT and _is_host(host, bare)):
-        raise ValueError("an address and a port from 1 to 65535, such as 127.0.0.1:8080")
-    return Endpoint(host=bare, port=int(port))
-
-
-def _is_host(host: str, bare: str) -> bool:
-    try:
-        version = ipaddress.ip_address(bare).version
-    except ValueError:
-        # Four numbers that are no address are a mistyped one, never a name.
-        return host == bare and bool(_HOST.fullmatch(host)) and not re.fullmatch(r"[0-9.]+", host)
-    return (host != bare) == (version == 6)  # noqa: PLR2004 the version of IP
-
-
-Listen = Annotated[
-    Endpoint, PlainValidator(read_endpoint), worded("address and port", type="string", pattern=r"^.+:[0-9]{1,5}$")
-]
-
-
-def read_socket(value: object) -> str:
-    """Read the place of a runtime socket: an absolute path, or ``host:port``.
-
-    Raises:
-        ValueError: says what was expected.
-    """
-    if isinstance(value, str) and value.startswith("/") and value.isprintable():
-        return value
-    try:
-        read_endpoint(value)
-    except ValueError as error:
-        raise ValueError("an absolute path or HOST:PORT, such as /run/haproxy/admin.sock") from error
-    return str(value)
-
-
-RuntimeSocket = Annotated[str, PlainValidator(read_socket), worded("absolute path, or HOST:PORT", type="string")]
-
-
-def read_base(value: object) -> str:
-    """Read the address of a server that is asked, or of one of its pages.
-
-    Raises:
-        ValueError: says what was expected.
-    """
-    address, _ = _address(value, "http://127.0.0.1:9090", "these are keys of their own beside it")
-    return address
-
-
-_ADDRESS = {"type": "string", "pattern": r"^https?://[^@/?#\s]+([/?][^#\s]*)?$", "format": "uri"}
-BaseUrl = Annotated[str, PlainValidator(read_base), worded("URL", "http or https", **_ADDRESS)]
-
-
-def read_url(value: object) -> str:
-    """Read an address that notices are posted to. No refusal repeats it: its path may be a secret.
-
-    Raises:
-        ValueError: says what was expected.
-    """
-    never = "this file must not hold secrets; secret: signs instead"
-    address, parts = _address(value, "https://pager.example.org/trimtab", never)
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
-        raise ValueError("an https address: plain http, which anyone can read, is for loopback only")
-    return address
-
-
-def _address(value: object, example: str, instead: str) -> tuple[str, urllib.parse.SplitResult]:
-    expected = f"an address such as {example}"
-    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
-        raise ValueError(expected)
-    try:
-        parts = urllib.parse.urlsplit(value)
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise ValueError(expected) from error
-    if parts.username is not None or parts.password is not None:
-        raise ValueError(f"an address without user and password: {instead}")
-    if parts.scheme not in {"http", "https"} or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
-        raise ValueError(expected)
-    if parts.fragment:
-        raise ValueError("an address without #: that part is never sent")
-    return value, parts
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-Url = Annotated[str, PlainValidator(read_url), worded("URL", "https; http to this machine", **_ADDRESS)]
-
-
 def _present(value: T | None) -> T:
     if value is None:
         raise ValueError("allowed: write a value, or remove the key")
@@ -321,7 +211,7 @@ def read_yes(value: object) -> bool:
 
 Yes = Annotated[bool, PlainValidator(read_yes), worded("`true`", const=True)]
 
-Port = Annotated[int, Field(ge=1, le=_LAST_PORT, title="port")]
+Port = Annotated[int, Field(ge=1, le=LAST_PORT, title="port")]
 
 
 def _form(pattern: str, expected: str) -> PlainValidator:

@@ -9,12 +9,12 @@ from pydantic import ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Str
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
+from config.document.addresses import BaseUrl
 from config.document.declared import Declared, key, must
 from config.document.quantities import BodyLimit
 from config.document.scalars import (
     AbsolutePath,
     BackendName,
-    BaseUrl,
     CredentialName,
     Given,
     Port,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+from config.document.addresses import Url
 from config.document.declared import Declared, key, must
-from config.document.scalars import Given, PositiveSpan, Text, Url, VaultMount
+from config.document.scalars import Given, PositiveSpan, Text, VaultMount
 from config.document.sources import LocalSecretDocument, TrustingDocument
 from config.model.access import AppRole, VaultAccess, VaultToken
 
