@@ -15,15 +15,33 @@ import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
 from aggregator.aggregate import Aggregator
+from config.errors import StoreError
 from config.model.catalogue import Catalogue
 from config.units import GroupId, PolicyId
 from handler import logs
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import Guard
-from handler.store.checkpoints import CheckpointFolder, SavedHolds, SavedSlot
+from handler.store.checkpoint_codec import SavedHolds, SavedSlot
 from trigger.conditions.timers import LONGEST_GAP
+
+
+class CheckpointKeeper(Protocol):
+    """Where checkpoints are: files, or the store. Each call raises `OSError` or `StoreError` if it fails."""
+
+    def write(self, slot: SavedSlot) -> None:
+        """Save a slot after a tick; rows of earlier ticks that it lacks must have been written before."""
+        ...
+
+    def read(self) -> Sequence[SavedSlot]:
+        """Read every slot that is complete; what is damaged is left out."""
+        ...
+
+    def keep_only(self, slots: Sequence[Sequence[GroupId]]) -> None:
+        """Delete the checkpoints of slots other than these."""
+        ...
 
 
 class WindowCheckpoints:
@@ -31,10 +49,11 @@ class WindowCheckpoints:
 
     Args:
         folder: where they are.
-        boot: id of this boot of the machine; empty, unknown: no checkpoint of another process counts.
+        boot: id of the steady clock that they count by, such as that of this boot of the machine; empty, unknown: no
+            checkpoint of another process counts.
     """
 
-    def __init__(self, folder: CheckpointFolder, boot: str) -> None:
+    def __init__(self, folder: CheckpointKeeper, boot: str) -> None:
         self._folder = folder
         self._boot = boot
         self._guard = Guard("checkpoint")
@@ -74,7 +93,7 @@ class WindowCheckpoints:
         self._written = {}
         try:
             self._folder.keep_only(list(slots))
-        except OSError as error:
+        except (OSError, StoreError) as error:
             logs.warn("checkpoints_not_cleared", error=str(error))
 
     async def save(
@@ -100,7 +119,7 @@ class WindowCheckpoints:
     def _saved(self) -> Sequence[SavedSlot]:
         try:
             return self._folder.read()
-        except OSError as error:
+        except (OSError, StoreError) as error:
             logs.warn("checkpoints_not_read", error=str(error))
             return ()
 

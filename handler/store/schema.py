@@ -60,7 +60,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0037"
+HEAD = "0038"
 """The revision that this release reads and writes."""
 
 meta = Table(

@@ -35,6 +35,7 @@ from handler.store.account_rows import AccountRows
 from handler.store.alert_rows import AlertRows
 from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
+from handler.store.checkpoint_rows import CheckpointRows
 from handler.store.cloudstack_api_rows import CloudstackApiRows
 from handler.store.database import Database
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
@@ -58,6 +59,7 @@ class SqlStore(
     AuditRows,
     BehindRows,
     CallRows,
+    CheckpointRows,
     CloudstackApiRows,
     EditRows,
     EntityRows,

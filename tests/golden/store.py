@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection, insert
+
 from config.document.entities import Entity
 from config.document.statement import Statement
 from config.model.edits import Edit
@@ -39,6 +41,7 @@ from handler.recording.events import RecordingSelection, write_events
 from handler.store.packing import LEAST
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
+from handler.store.worker_schema import checkpoints, lease, workers
 from tests.support.filled import filled
 from tests.support.store import (
     INSTALLATION,
@@ -115,6 +118,20 @@ def fill_everything(store: SqliteStore) -> None:
     ]
     store.record([a_tick(each) for each in explanations])
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
+    _workers(store)
+
+
+def _workers(store: SqliteStore) -> None:
+    """Put in what workers on PostgreSQL have, as `trimtab store move` brings it."""
+    row = {"name": "fleet", "epoch": 7, "process": "p1", "worker": "a", "renewals": 3, "span": 10.0, "expires_at": 94.0}
+    own = {"name": "a", "process": "p1", "url": "http://a:8460", "version": "1", "problem": ""}
+
+    def write(connection: Connection) -> None:
+        connection.execute(insert(lease), {**row, "declaration": "d1"})
+        connection.execute(insert(workers), {**own, "started_at": 90.0, "seen_at": 94.0})
+        connection.execute(insert(checkpoints), {"slot": "s1", "ring": 0, "place": 0, "body": b"a head"})
+
+    store._writer.do(write)
 
 
 def fill_users(store: SqliteStore) -> None:

@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0037');
+INSERT INTO "alembic_version" VALUES('0038');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -64,6 +64,14 @@ CREATE TABLE bindings (
 	CONSTRAINT fk_bindings_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "bindings" VALUES('web','word','{"type":"Binding","balancer":"word","parts":{"word":"word"},"pending_since":1.5}');
+CREATE TABLE checkpoints (
+	slot TEXT NOT NULL, 
+	ring INTEGER NOT NULL, 
+	place INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	CONSTRAINT pk_checkpoints PRIMARY KEY (slot, ring, place)
+);
+INSERT INTO "checkpoints" VALUES('s1',0,0,X'612068656164');
 CREATE TABLE cloudstack_handles (
 	section TEXT NOT NULL, 
 	id TEXT NOT NULL, 
@@ -245,6 +253,18 @@ CREATE TABLE keyed_calls (
 	CONSTRAINT pk_keyed_calls PRIMARY KEY (caller, "key")
 );
 INSERT INTO "keyed_calls" VALUES('word','word','word',1.5,200,'{}');
+CREATE TABLE lease (
+	name TEXT NOT NULL, 
+	epoch INTEGER NOT NULL, 
+	process TEXT NOT NULL, 
+	worker TEXT NOT NULL, 
+	renewals INTEGER NOT NULL, 
+	span REAL NOT NULL, 
+	expires_at REAL NOT NULL, 
+	declaration TEXT NOT NULL, 
+	CONSTRAINT pk_lease PRIMARY KEY (name)
+);
+INSERT INTO "lease" VALUES('fleet',7,'p1','a',3,10.0,94.0,'d1');
 CREATE TABLE members (
 	group_id TEXT NOT NULL, 
 	name TEXT NOT NULL, 
@@ -450,6 +470,17 @@ CREATE TABLE users (
 	CONSTRAINT pk_users PRIMARY KEY (name)
 );
 INSERT INTO "users" VALUES('ada','viewer','["word"]',1.5,1.5,'word','word','word');
+CREATE TABLE workers (
+	name TEXT NOT NULL, 
+	process TEXT NOT NULL, 
+	url TEXT NOT NULL, 
+	version TEXT NOT NULL, 
+	started_at REAL NOT NULL, 
+	seen_at REAL NOT NULL, 
+	problem TEXT NOT NULL, 
+	CONSTRAINT pk_workers PRIMARY KEY (name)
+);
+INSERT INTO "workers" VALUES('a','p1','http://a:8460','1',90.0,94.0,'');
 CREATE INDEX ix_members_phase ON members (phase);
 CREATE INDEX ix_members_intended_at ON members (intended_at);
 CREATE INDEX ix_steps_group_id_at ON steps (group_id, at);

@@ -9,7 +9,8 @@ import pytest
 
 from aggregator.aggregate import Aggregator
 from config.units import GroupId, Monotonic, PolicyId
-from handler.store.checkpoints import CheckpointFolder, SavedHolds, SavedSlot
+from handler.store.checkpoint_codec import SavedHolds, SavedSlot
+from handler.store.checkpoints import CheckpointFolder
 from tests.support.aggregator import WEB, a_catalogue, a_condition, a_layout, a_scrape, series
 from trigger.verdicts import Hold, PolicyStreak
 
