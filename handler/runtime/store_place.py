@@ -5,8 +5,10 @@ Commands that read the store beside the daemon know it from there. The password 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,8 @@ from handler.runtime.ownership import read_private, write_private
 from handler.store.beside import StoreSource
 
 if TYPE_CHECKING:
-    from handler.store.postgresql_database import PostgresqlDatabase
+    from handler.store.postgresql_database import PostgresqlDatabase, Term
+    from handler.store.postgresql_lease import PostgresqlLease
 
 _NAME = "store.json"
 StorePlace = Path | PostgresqlPlace
@@ -70,22 +73,43 @@ def store_source(state: Path) -> StoreSource:
             return database_of(place)
 
 
-def database_of(place: PostgresqlPlace) -> PostgresqlDatabase:
+def database_of(place: PostgresqlPlace, term: Term | None = None) -> PostgresqlDatabase:
     """Return the database of a place; nothing is connected yet. Its password is read at each connection.
+
+    Args:
+        place: where it is.
+        term: of the worker that writes; ``None``: the daemon is no worker.
 
     Raises:
         Refused: the driver is not installed.
     """
-    try:
+    with _driver():
         from handler.store.postgresql_database import PostgresqlDatabase
+
+        return PostgresqlDatabase(place.url, _password(place), _steady, term)
+
+
+def lease_of(place: PostgresqlPlace) -> PostgresqlLease:
+    """Return the lease of workers on the store of a place. Raises as `database_of`."""
+    with _driver():
+        from handler.store.postgresql_lease import PostgresqlLease
+
+        return PostgresqlLease(place.url, _password(place), _steady)
+
+
+@contextlib.contextmanager
+def _driver() -> Iterator[None]:
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
         raise Refused("a store on PostgreSQL needs its driver: pip install 'trimtab[postgresql]'") from error
+
+
+def _password(place: PostgresqlPlace) -> Callable[[], str | None]:
     password = place.password
-    return PostgresqlDatabase(
-        place.url, lambda: None if password is None else read_secret(password, os.environ), _steady
-    )
+    return lambda: None if password is None else read_secret(password, os.environ)
 
 
 def _steady() -> Seconds:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 from config.errors import Refused, StoreError
 from handler.store.database import translated
 from handler.store.postgresql_database import PostgresqlDatabase
+from handler.store.postgresql_lease import refuse_leased
 from handler.store.revisions import found_revision, refuse_newer, upgrade
 from handler.store.schema import HEAD, meta
 from handler.store.sql_store import SqlStore
@@ -47,6 +48,8 @@ def prepare(database: PostgresqlDatabase) -> None:
             refuse_newer(found, database.name, _EARLIER_DUMP)
         if found != HEAD:
             upgrade(connection)
+        if not database.is_workers:
+            refuse_leased(connection, database.name)
         database.take_over(connection)
 
 

@@ -6,6 +6,10 @@ Each transaction writes a mark of its own into a row of ``meta``, and only if it
 after a broken connection the row tells whether the last commit was durable, also after a crash of the server. It tells
 as well when another daemon wrote meanwhile, or when a standby was promoted that lacks the last commits: then nothing is
 written any more, since what this daemon knows is no longer what is stored.
+
+It is also the fence between workers. Their marks begin with the epoch of the lease, and the transaction that takes the
+lease writes the first mark of its epoch (`handler.store.postgresql_lease`). So every transaction carries its epoch, and
+from then on none of an earlier epoch finds its own mark: the row's lock puts each of them before or after.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import itertools
 import secrets
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -37,7 +42,7 @@ from config.errors import StoreError
 from config.units import Seconds
 from handler.store.columns import METADATA
 from handler.store.database import CommitOutcome
-from handler.store.postgresql_sessions import PostgresqlSessions, explained, is_broken
+from handler.store.postgresql_sessions import OF_WRITER, PostgresqlSessions, explained, is_broken
 from handler.store.schema import meta
 from handler.store.upserts import insert_or_update
 
@@ -53,17 +58,44 @@ _REMARK = update(meta).where(meta.c.name == _NAME, meta.c.value == bindparam("be
 _FIRST_MARK = insert_or_update(meta)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """The time of one worker under one epoch of the lease."""
+
+    epoch: int
+    mark: str
+    """The mark that taking the lease left: what this worker's first transaction must find."""
+
+
+def first_mark(connection: Connection, epoch: int) -> Term:
+    """Write the mark with which an epoch begins, in the transaction that takes the lease."""
+    term = Term(epoch=epoch, mark=f"{epoch}-{secrets.token_hex(8)}")
+    _FIRST_MARK.write(connection, {"name": _NAME, "value": term.mark})
+    return term
+
+
 class PostgresqlDatabase:
     """An open database; implements `handler.store.database.Database`."""
 
-    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
-        """Prepare; nothing is connected before the first use. ``now`` is a clock that is never set."""
+    def __init__(
+        self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds], term: Term | None = None
+    ) -> None:
+        """Prepare; nothing is connected before the first use.
+
+        Args:
+            url: the address.
+            password: returns the password, if there is one.
+            now: a clock that is never set.
+            term: of the worker that writes; ``None``: the daemon is no worker.
+        """
         self.url = url
         self._now = now
-        self._sessions = PostgresqlSessions(url, password, now)
+        self._term = term
+        self._sessions = PostgresqlSessions(url, password, now, of_worker=OF_WRITER if term is not None else "")
         self.reading = _engine(self._sessions.reading, connections=_READERS, pre_ping=True)
         self.writing = _engine(self._sessions.writing, connections=1, pre_ping=False)
-        self._marks = map("{}-{}".format, itertools.repeat(secrets.token_hex(8)), itertools.count())
+        own = secrets.token_hex(8) if term is None else term.mark
+        self._marks = map("{}-{}".format, itertools.repeat(own), itertools.count())
         self._waiting = threading.Event()
         self._durable = ""
         self._begun: str | None = None
@@ -76,14 +108,27 @@ class PostgresqlDatabase:
         """The address, which has no password."""
         return self.url
 
+    @property
+    def is_workers(self) -> bool:
+        """Whether a worker writes, which has the lease."""
+        return self._term is not None
+
     def explained(self, error: Exception) -> StoreError:
         """Return a failure's meaning and fix."""
         return explained(error, self.url)
 
     def take_over(self, connection: Connection) -> None:
-        """Write the first mark of this process: from now on it alone writes."""
-        self._durable = next(self._marks)
-        _FIRST_MARK.write(connection, {"name": _NAME, "value": self._durable})
+        """Write the first mark of this process: from now on it alone writes.
+
+        Raises:
+            StoreError: another worker has taken the lease meanwhile.
+        """
+        first = next(self._marks)
+        if self._term is None:
+            _FIRST_MARK.write(connection, {"name": _NAME, "value": first})
+        elif connection.execute(_REMARK, {"before": self._term.mark, "after": first}).rowcount != 1:
+            raise self._overtaken()
+        self._durable = first
 
     def begun(self, connection: Connection) -> None:
         """See Note [The mark of the last commit]."""
@@ -144,6 +189,11 @@ class PostgresqlDatabase:
         raise self._overtaken()
 
     def _overtaken(self) -> StoreError:
+        if self._term is not None:
+            return StoreError(
+                f"store {self.url}: another worker has taken the lease (this one had epoch {self._term.epoch}), or a "
+                "standby without the last commits was promoted: this worker writes nothing more until it takes it again"
+            )
         return StoreError(
             f"store {self.url} is not as this daemon left it: another daemon wrote to it, or a standby without the "
             "last commits was promoted; restart this daemon, so that it reads the store anew"

@@ -1,7 +1,8 @@
 """PostgreSQL: sessions with the server, with back-off, and what its errors mean for an operator.
 
 The session that writes holds an advisory lock for as long as it lives: one daemon writes a store. A session that ends
-frees it at once, whatever ended it; one whose machine is cut off ends after 11 seconds, by keep-alives.
+frees it at once, whatever ended it; one whose machine is cut off ends after 11 seconds, by keep-alives. Workers share
+the lock among each other, since their lease tells which one writes; a daemon that is no worker does not.
 """
 
 from __future__ import annotations
@@ -38,11 +39,20 @@ _LIVELY: dict[str, Any] = {
     "tcp_user_timeout": 11_000,
 }
 _HOLDER = (
-    "SELECT coalesce(host(client_addr), 'this machine') || ', session ' || pid FROM pg_stat_activity WHERE pid IN "
-    "(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted)"
+    "SELECT coalesce(host(client_addr), 'this machine') || ', session ' || pid, mode = 'ShareLock' "
+    "FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND classid = %s AND granted"
 )
-_DURABLE = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
 _TAKE_LOCK = "SELECT pg_try_advisory_lock(%s, current_schema()::regnamespace::oid::integer)"
+_SHARE_LOCK = _TAKE_LOCK.replace("_lock(", "_lock_shared(")
+OF_WRITER = "trimtab writer"
+"""What sessions of a worker's store are called in the server."""
+END_WRITERS = (
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE granted AND "  # noqa: S608  # constants
+    f"locktype = 'advisory' AND classid = {_LOCK} AND objid = current_schema()::regnamespace::oid AND "
+    f"application_name = '{OF_WRITER}'"
+)
+"""Ends the sessions in which workers write this store. A worker that is stopped in the middle of a transaction would
+keep its locks for ever; one that runs opens another session."""
 
 _ADVICE = {
     "53100": "its disk is full: free space on it, or lower the history's disk budget",
@@ -68,9 +78,15 @@ class _Text(StrDumperUnknown):
 class PostgresqlSessions:
     """Opens sessions with one database. After a failure, nothing is tried until a growing pause is over."""
 
-    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
-        """Take the address, how to get the password, and a clock that is never set."""
+    def __init__(
+        self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds], *, of_worker: str = ""
+    ) -> None:
+        """Take the address, how to get the password, and a clock that is never set.
+
+        ``of_worker`` is what a worker's sessions are called in the server; empty: the daemon is no worker.
+        """
         self.url = url
+        self._of_worker = of_worker
         self._password = password
         self._now = now
         self._turn = threading.Lock()
@@ -118,6 +134,8 @@ class PostgresqlSessions:
         own = str(conninfo_to_dict(self.url).get("options") or "")
         options = " ".join((own, *(f"-c {name}={value}" for name, value in {**_SETTINGS, **settings}.items())))
         parameters: dict[str, Any] = {"options": options.strip(), **_LIVELY}
+        if self._of_worker:
+            parameters["application_name"] = self._of_worker
         password = self._password()
         if password is not None:
             parameters["password"] = password
@@ -130,11 +148,12 @@ class PostgresqlSessions:
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
         )
         session.execute(durable)
-        taken = session.execute(_TAKE_LOCK, (_LOCK,)).fetchone()
+        taken = session.execute(_SHARE_LOCK if self._of_worker else _TAKE_LOCK, (_LOCK,)).fetchone()
         if taken is None or not taken[0]:
-            holder = session.execute(_HOLDER, (_LOCK,)).fetchone()
-            where = "unknown" if holder is None else holder[0]
-            raise StoreError(f"store {self.url} is held by another daemon ({where}): one daemon at a time")
+            where, workers = session.execute(_HOLDER, (_LOCK,)).fetchone() or ("unknown", False)
+            remedy = "start this daemon with --worker NAME, too" if workers else "one daemon at a time"
+            holder = "a worker" if workers else "another daemon"
+            raise StoreError(f"store {self.url} is held by {holder} ({where}): {remedy}")
         session.autocommit = False
 
 

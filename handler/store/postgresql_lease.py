@@ -1,0 +1,215 @@
+"""The lease of workers on one store, in PostgreSQL: one row, changed by compare-and-set.
+
+Every call is one short transaction in a session of its own, so that a long write of the store delays no renewal. The
+transaction that takes the lease also ends the former holder's sessions and writes the first mark of the new epoch, so
+that a worker that was stopped in the middle of a write neither keeps its locks nor commits it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Double, QueuePool, create_engine, func, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from config.errors import StoreError
+from config.units import Seconds
+from handler.leasing.lease import LeaseRow
+from handler.store.postgresql_database import Term, first_mark
+from handler.store.postgresql_sessions import END_WRITERS, PostgresqlSessions, explained
+from handler.store.revisions import found_revision, upgrade
+from handler.store.upserts import insert_or_ignore, insert_or_update
+from handler.store.worker_schema import lease, workers
+
+_FIRST_WITH_WORKERS = "0038"
+_NAME = "fleet"
+_OF_LEASE = "trimtab lease"
+_ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespace::oid::integer)"
+"""One worker at a time makes the tables."""
+_UNSYNCED = "SET LOCAL synchronous_commit = off"
+"""For what is lost without harm: that a worker was seen."""
+_IMPATIENT = "SET LOCAL statement_timeout = '5s'; SET LOCAL lock_timeout = '3s'"
+_CLOCK = func.date_part("epoch", func.clock_timestamp(), type_=Double)
+_BEGIN = insert_or_ignore(lease)
+_ROW = (lease.c.epoch, lease.c.process, lease.c.renewals, lease.c.span)
+_SEEN = insert_or_update(workers, only=("process", "url", "version", "started_at", "seen_at", "problem"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """What a worker writes of itself."""
+
+    name: str
+    process: str
+    """Minted at each start."""
+    url: str
+    """Where its API listens, for others."""
+    version: str
+    problem: str
+    """Why it cannot take the lease; empty: it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenWorker:
+    """A worker, as it last wrote."""
+
+    presence: Presence
+    age: Seconds
+    """Since it last wrote, by the database's clock."""
+    up: Seconds
+    """From its start until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """The lease, and who is there."""
+
+    row: LeaseRow
+    worker: str
+    """Who holds it, or held it last; empty: there has been none."""
+    left: Seconds
+    """Until it ends if it is not renewed, by the database's clock; below 0: it has ended."""
+    declaration: str
+    """Digest of the file that the last holder took; empty: there was none."""
+    workers: tuple[SeenWorker, ...]
+    clock: Seconds
+    """The database's time, in seconds since the epoch."""
+
+
+class PostgresqlLease:
+    """The lease in one database. Calls block; one at a time."""
+
+    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
+        """Prepare; nothing is connected before the first use. ``now`` is a clock that is never set."""
+        self._url = url
+        sessions = PostgresqlSessions(url, password, now, of_worker=_OF_LEASE)
+        self._engine = create_engine(
+            "postgresql+psycopg://", creator=sessions.writing, hide_parameters=True, poolclass=QueuePool, pool_size=1
+        )
+
+    def prepare(self) -> None:
+        """Make the tables of a new store, and those of workers in an older one; a store of workers stays as it is.
+
+        Raises:
+            StoreError: the database cannot be reached, a daemon that is no worker holds it, or it is another program's.
+        """
+        with self._begun() as connection:
+            connection.exec_driver_sql(_ALONE)
+            found = found_revision(connection, self._url)
+            if found is None or found < _FIRST_WITH_WORKERS:
+                upgrade(connection)
+            free = {"epoch": 0, "process": "", "worker": "", "renewals": 0, "span": 0.0, "expires_at": 0.0}
+            _BEGIN.write(connection, {"name": _NAME, "declaration": "", **free})
+
+    def look(self, own: Presence) -> Looked:
+        """Write that this worker is there, and read the lease. Raises `StoreError`."""
+        with self._begun() as connection:
+            connection.exec_driver_sql(_UNSYNCED)
+            _see(connection, own)
+            return _looked(connection)
+
+    def read(self) -> Looked:
+        """Read the lease and the workers. Raises `StoreError`."""
+        with self._begun() as connection:
+            return _looked(connection)
+
+    def take(self, row: LeaseRow, own: Presence, span: Seconds) -> Term | None:
+        """Take the lease from this very row; ``None``: it has changed meanwhile. Raises `StoreError`."""
+        same = (lease.c.epoch == row.epoch) & (lease.c.process == row.process) & (lease.c.renewals == row.renewals)
+        taken = {"epoch": row.epoch + 1, "process": own.process, "worker": own.name, "renewals": 0, "span": span}
+        with self._begun() as connection:
+            if not self._change(connection, same, {**taken, "expires_at": _CLOCK + span}):
+                return None
+            connection.exec_driver_sql(END_WRITERS)
+            return first_mark(connection, row.epoch + 1)
+
+    def renew(self, epoch: int, own: Presence, span: Seconds, declaration: str) -> bool:
+        """Renew the lease; whether it is still this process's. Raises `StoreError`."""
+        mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
+        renewed = {"renewals": lease.c.renewals + 1, "span": span, "expires_at": _CLOCK + span}
+        said = {} if not declaration else {"declaration": declaration}
+        with self._begun() as connection:
+            _see(connection, own)
+            return self._change(connection, mine, {**renewed, **said})
+
+    def release(self, epoch: int, own: Presence) -> None:
+        """Give the lease back, if it is still this process's. Raises `StoreError`."""
+        mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
+        with self._begun() as connection:
+            self._change(connection, mine, {"process": "", "expires_at": _CLOCK})
+
+    def close(self) -> None:
+        """Close the session."""
+        self._engine.dispose()
+
+    @staticmethod
+    def _change(connection: Connection, where: Any, values: dict[str, Any]) -> bool:  # noqa: ANN401 - a condition
+        return connection.execute(update(lease).where(lease.c.name == _NAME, where).values(values)).rowcount == 1
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                connection.exec_driver_sql(_IMPATIENT)
+                yield connection
+        except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self._url) from error
+
+
+def refuse_leased(connection: Connection, url: str) -> None:
+    """Refuse a store that a worker may be acting on, though none is connected now.
+
+    Raises:
+        StoreError: the lease has not ended yet.
+    """
+    found = connection.execute(select(lease.c.worker, lease.c.process, lease.c.expires_at - _CLOCK)).first()
+    if found is not None and found[1] and found[2] > 0:
+        raise StoreError(
+            f"store {url}: worker {found[0]} holds the lease for {found[2]:.0f} s more, or until it gives it back; "
+            "then a daemon without --worker may start, if no worker runs"
+        )
+
+
+def _see(connection: Connection, own: Presence) -> None:
+    now = connection.execute(select(_CLOCK)).scalar_one()
+    kept = connection.execute(
+        select(workers.c.started_at).where(workers.c.name == own.name, workers.c.process == own.process)
+    ).scalar()
+    _SEEN.write(
+        connection,
+        {
+            "name": own.name,
+            "process": own.process,
+            "url": own.url,
+            "version": own.version,
+            "started_at": now if kept is None else kept,
+            "seen_at": now,
+            "problem": own.problem,
+        },
+    )
+
+
+def _looked(connection: Connection) -> Looked:
+    found = connection.execute(select(*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, _CLOCK)).one()
+    *row, worker, declaration, expires_at, clock = found
+    epoch, process, renewals, span = row
+    return Looked(
+        row=LeaseRow(epoch=epoch, process=process, renewals=renewals, span=span),
+        worker=worker,
+        left=expires_at - clock,
+        declaration=declaration,
+        workers=tuple(
+            SeenWorker(
+                presence=Presence(
+                    name=each.name, process=each.process, url=each.url, version=each.version, problem=each.problem
+                ),
+                age=clock - each.seen_at,
+                up=each.seen_at - each.started_at,
+            )
+            for each in connection.execute(select(workers).order_by(workers.c.name))
+        ),
+        clock=clock,
+    )

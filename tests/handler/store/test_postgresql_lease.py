@@ -1,0 +1,155 @@
+"""The lease in a real PostgreSQL: one worker writes, whatever the one before it still wants to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import insert, select
+
+from config.errors import StoreError
+from config.model.storing import PostgresqlPlace
+from handler.runtime.store_place import database_of, lease_of
+from handler.store.checkpoint_codec import SavedSlot
+from handler.store.checkpoint_rows import StoredCheckpoints
+from handler.store.postgresql import PostgresqlStore
+from handler.store.postgresql_lease import PostgresqlLease, Presence
+from handler.store.schema import meta
+from tests.handler.store.test_checkpoints import _HOLDS, _Life
+from tests.support.store import INSTALLATION
+
+pytestmark = pytest.mark.real("postgres")
+A = Presence(name="a", process="p1", url="http://a:8460", version="1.0", problem="")
+B = replace(A, name="b", process="p2", url="http://b:8460")
+SPAN = 10.0
+WRITE = insert(meta).values(name="written", value="late")
+
+
+@pytest.fixture
+def lease(place: PostgresqlPlace):
+    lease = lease_of(place)
+    lease.prepare()
+    yield lease
+    lease.close()
+
+
+def taken(lease: PostgresqlLease, place: PostgresqlPlace, own: Presence) -> PostgresqlStore:
+    """Take the lease, and open the store under it."""
+    term = lease.take(lease.look(own).row, own, SPAN)
+    assert term is not None
+    return PostgresqlStore.open(database_of(place, term), installation=INSTALLATION)
+
+
+def written(store: PostgresqlStore) -> str | None:
+    with store._snapshot() as connection:
+        value: str | None = connection.execute(select(meta.c.value).where(meta.c.name == "written")).scalar()
+        return value
+
+
+def test_one_of_two_that_saw_the_same_row_takes_the_lease_and_epochs_rise(lease):
+    row = lease.look(A).row
+    term = lease.take(row, A, SPAN)
+    assert (row.epoch, term.epoch) == (0, 1)
+    assert lease.take(row, B, SPAN) is None
+    seen = lease.look(B)
+    assert (seen.row.process, seen.worker, seen.row.renewals) == ("p1", "a", 0)
+    assert 9.0 < seen.left <= SPAN
+    assert lease.take(seen.row, B, SPAN).epoch == 2
+
+
+def test_a_lease_is_renewed_by_its_holder_alone(lease):
+    lease.take(lease.look(A).row, A, SPAN)
+    assert lease.renew(1, A, SPAN, "d1")
+    assert not lease.renew(1, B, SPAN, "d2")
+    assert not lease.renew(0, A, SPAN, "d2")
+    seen = lease.look(B)
+    assert (seen.row.renewals, seen.declaration) == (1, "d1")
+    lease.take(seen.row, B, SPAN)
+    assert not lease.renew(1, A, SPAN, "d1")
+    assert not lease.renew(2, A, SPAN, "d1")
+
+
+def test_a_lease_that_is_given_back_is_free_at_once_and_only_its_holder_gives_it_back(lease):
+    lease.take(lease.look(A).row, A, SPAN)
+    lease.release(1, B)
+    assert lease.look(B).row.process == "p1"
+    lease.release(1, A)
+    seen = lease.look(B)
+    assert (seen.row.process, seen.worker) == ("", "a")
+    assert seen.left <= 0
+
+
+def test_every_worker_shows_where_it_is_and_why_it_cannot_take_over(lease):
+    lease.look(A)
+    lease.look(replace(B, problem="its file differs"))
+    shown = lease.read().workers
+    assert [each.presence for each in shown] == [A, replace(B, problem="its file differs")]
+    assert all(0 <= each.age < 60 for each in shown)
+
+
+def test_a_worker_that_lost_the_lease_writes_nothing_more(place, lease):
+    old = taken(lease, place, A)
+    new = taken(lease, place, B)
+    with pytest.raises(StoreError, match=r"another worker has taken the lease \(this one had epoch 1\)"):
+        old._writer.do(lambda connection: connection.execute(WRITE))
+    assert written(new) is None
+    new._writer.do(lambda connection: connection.execute(WRITE))
+    assert written(new) == "late"
+    old.close()
+    new.close()
+
+
+def test_a_worker_that_stopped_in_the_middle_of_a_write_holds_up_no_other_and_its_write_is_undone(place, lease):
+    stopped = database_of(place, lease.take(lease.look(A).row, A, SPAN))
+    with stopped.writing.connect() as connection:
+        stopped.take_over(connection)
+        connection.execute(WRITE)  # and nothing more: the process is stopped here
+        new = taken(lease, place, B)
+        assert written(new) is None
+        connection.invalidate()
+    stopped.close()
+    new.close()
+
+
+def test_a_store_that_opens_after_another_worker_took_the_lease_is_refused(place, lease):
+    term = lease.take(lease.look(A).row, A, SPAN)
+    lease.take(lease.look(B).row, B, SPAN)
+    with pytest.raises(StoreError, match="another worker has taken the lease"):
+        PostgresqlStore.open(database_of(place, term), installation=INSTALLATION)
+
+
+def test_a_daemon_that_is_no_worker_and_workers_keep_each_other_off(place, lease):
+    lease.take(lease.look(A).row, A, SPAN)
+    with pytest.raises(StoreError, match=r"held by a worker \(.*\): start this daemon with --worker NAME, too"):
+        PostgresqlStore.open(database_of(place), installation=INSTALLATION)
+    lease.close()
+    with pytest.raises(StoreError, match="worker a holds the lease for 10 s more, or until it gives it back"):
+        PostgresqlStore.open(database_of(place), installation=INSTALLATION)
+    lease.release(1, A)
+    lease.close()
+    alone = PostgresqlStore.open(database_of(place), installation=INSTALLATION)
+    with pytest.raises(StoreError, match="held by another daemon"):
+        lease.look(A)
+    alone.close()
+
+
+def test_windows_go_from_one_worker_to_the_next_bit_for_bit(place, lease, tmp_path):
+    life = _Life(tmp_path)
+    for number in range(9):
+        life.tick(number)
+    old = taken(lease, place, A)
+    for saved in life.saved:
+        StoredCheckpoints(old).write(saved)
+    new = taken(lease, place, B)
+    (found,), (expected,) = StoredCheckpoints(new).read(), life.folder.read()
+    assert isinstance(found, SavedSlot)
+    assert (found.boot, found.holds, found.windows.tick) == ("a-boot", _HOLDS, 8)
+    assert {tick: row.value.tolist() for tick, row in found.rows[0].items()} == {
+        tick: row.value.tolist() for tick, row in expected.rows[0].items()
+    }
+    with pytest.raises(StoreError, match="another worker"):
+        StoredCheckpoints(old).write(life.saved[-1])
+    StoredCheckpoints(new).keep_only([])
+    assert StoredCheckpoints(new).read() == ()
+    old.close()
+    new.close()
