@@ -32,6 +32,7 @@ from config.units import Instant, Moment, Monotonic, Seconds
 
 _FORGOTTEN_AFTER: Seconds = 3600.0
 """An endpoint without a call for so long is forgotten: the file may no longer declare it."""
+_SOON: Seconds = 1.0
 _PORTS = {"http": 80, "https": 443}
 _VERSION = re.compile(r"v\d[\w.]*")
 _BROKEN = range(500, 600)
@@ -75,11 +76,21 @@ class Sending:
         self.how = how
 
 
-class Circuits:
-    """Decides whether an endpoint may be called. ``clock`` is read when a call begins and ends."""
+def _nothing() -> str:
+    return ""
 
-    def __init__(self, clock: Callable[[], Moment]) -> None:
+
+class Circuits:
+    """Decides whether an endpoint may be called.
+
+    Args:
+        clock: is read when a call begins and ends.
+        held_back: returns why nothing may be sent to any endpoint now; empty: it may.
+    """
+
+    def __init__(self, clock: Callable[[], Moment], held_back: Callable[[], str] = _nothing) -> None:
         self._clock = clock
+        self._held_back = held_back
         self._turn = threading.Lock()
         self._entries: dict[str, _Entry] = {}
 
@@ -114,6 +125,9 @@ class Circuits:
         return tuple(_status(endpoint, entry, now) for endpoint, entry in entries)
 
     def _begun(self, endpoint: str, within: Seconds) -> CircuitCall:
+        why = self._held_back()
+        if why:
+            raise Unsent(f"nothing is sent to {endpoint}: {why}", retry_after=_SOON)
         now = self._clock()
         with self._turn:
             entry = self._entries.get(endpoint, _Entry(used=now.steady))

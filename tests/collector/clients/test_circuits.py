@@ -165,3 +165,17 @@ def test_without_circuits_everything_is_sent() -> None:
 )
 def test_an_endpoint_is_what_answers(address: str, endpoint: str) -> None:
     assert endpoint_of(address) == endpoint
+
+
+def test_while_all_is_held_back_no_call_is_begun_and_no_endpoint_is_blamed(clock: Clock) -> None:
+    why = [""]
+    circuits = Circuits(clock, lambda: why[0])
+    with circuits.sending(NOVA, 30.0) as one:
+        why[0] = "the lease is over"  # while a call is under way, which ends as it would
+        one.answered()
+    with pytest.raises(Unsent, match=f"nothing is sent to {NOVA}: the lease is over"), circuits.sending(NOVA, 30.0):
+        pytest.fail("a call was begun")
+    why[0] = ""
+    with circuits.sending(NOVA, 30.0) as one:
+        one.answered()
+    assert [(each.position, each.unsent) for each in circuits.statuses()] == [(Position.CLOSED, 0)]
