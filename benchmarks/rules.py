@@ -42,7 +42,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Compar
 from config.model.counters import Counter, HaproxyField
 from config.units import ConditionId, CounterId, GroupId, Instant, MemberName, Moment, Monotonic, PolicyId, ProfileId
 from handler.planning.launches import LaunchId
-from handler.runtime.deciding import slots_of
+from handler.runtime.slots import slots_of
 from trigger.policies.evaluate import evaluate
 from trigger.verdicts import Truth
 

@@ -36,7 +36,7 @@ from config.model.access import SnmpVersion as Version
 from config.model.catalogue import Catalogue
 from config.units import GroupId
 from handler.daemon import connections
-from handler.runtime.deciding import Slot, slots_of
+from handler.runtime.slots import Slot, slots_of
 from tests.support.collector import a_catalogue, a_poller, an_object, rosters
 from tests.support.ports import free_tcp_port, free_udp_port
 from tests.support.snmpd import AUTH_PASSWORD, PRIV_PASSWORD, running_snmpd, user_lines

@@ -32,9 +32,10 @@ from handler.planning.launches import LaunchId
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.planning.world import Member, Phase, Record, Server, ServerState, World
-from handler.runtime.deciding import Decider, Slot, slots_of
+from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.runtime.slots import Slot, slots_of
 from handler.store.sql_store import SqlStore
 from handler.store.sqlite import SqliteStore
 from trigger.requests import Fleet, GroupState

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +24,7 @@ from collector.outages.outages import OutageLayout, hearing_of, troubled
 from collector.samples import Layout, Scrape
 from collector.sources.poll import Poller
 from collector.targets import Roster
-from config.model.catalogue import Catalogue, Mode
+from config.model.catalogue import Catalogue
 from config.units import GroupId, Moment, PolicyId, Seconds
 from handler.planning.evidence import Hearing as MemberHearing
 from handler.runtime.decision_queue import DecisionQueue
@@ -35,73 +34,17 @@ from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.listening import direct_sources, hearings_of, listen, source_words
 from handler.runtime.loops import Guard
 from handler.runtime.resuming import WindowCheckpoints
+from handler.runtime.slots import Slot, slots_of
 from handler.runtime.steady_ticks import LastTruths, SteadyTick
-from trigger.conditions.timers import Kept
+from trigger.conditions.timers import LONGEST_GAP, Kept
 from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate
 from trigger.policies.forecasting import Foresight
 from trigger.verdicts import Evaluation, Foreseen
 
-_FEW_GROUPS = 25
-_MANY_GROUPS = 200
-"""Groups of a slot, at most on average: so many are polled at once, and a tick's arrays are as good as free."""
 _SLICE = 50
 """Groups that are listened to or judged between two looks at the event loop: a few milliseconds, if all changed."""
-_SLOTS = 16
-"""As many slots an interval spread the polls well enough; a larger fleet has larger slots before it has more."""
 _FOR_LISTINGS = 0.4
 """Intervals that a daemon's first tick of a slot waits for listings: less than half, so that it stays that tick."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """Groups that are polled and decided together."""
-
-    interval: Seconds
-    phase: Seconds
-    """Offset of the tick within the interval."""
-    groups: tuple[GroupId, ...]
-
-    def number(self, steady: float) -> int:
-        """The tick that a reading of the steady clock belongs to."""
-        return math.floor((steady - self.phase) / self.interval)
-
-    def next_at(self, steady: float) -> float:
-        """When the next tick is due, in steady seconds."""
-        return (self.number(steady) + 1) * self.interval + self.phase
-
-
-def slots_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Slot, ...]:
-    """Spread groups over slots: by interval, then by a hash of the name, so that a reload moves no other group.
-
-    >>> Slot(interval=30.0, phase=0.0, groups=()).next_at(61.0)
-    90.0
-    """
-    by_interval: dict[Seconds, list[GroupId]] = {}
-    for group in sorted(groups):
-        declared = catalogue.groups[group]
-        if declared.mode is not Mode.OFF:
-            by_interval.setdefault(declared.interval, []).append(group)
-    slots = []
-    for interval, members in sorted(by_interval.items()):
-        count = _slots(len(members))
-        for index in range(count):
-            inside = tuple(group for group in members if zlib.crc32(group.encode()) % count == index)
-            if inside:
-                slots.append(Slot(interval=interval, phase=index * interval / count, groups=inside))
-    return tuple(slots)
-
-
-def _slots(groups: int) -> int:
-    """How many slots there are for so many groups of one interval.
-
-    A tick of a slot costs about as much as the ticks of a hundred groups that rest, whatever the number of its own:
-    most of that is calls of numpy on short columns.
-
-    >>> [_slots(groups) for groups in (25, 400, 1_000, 4_000, 10_000)]
-    [1, 16, 16, 32, 64]
-    """
-    fine, coarse = (1 << max(0, math.ceil(math.log2(groups / each))) for each in (_FEW_GROUPS, _MANY_GROUPS))
-    return max(coarse, min(fine, _SLOTS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +97,8 @@ class Decider:
         self._checkpoints = checkpoints
         self.forecasts = ForecastKeeper() if forecasts is None else forecasts
         self._started = False
+        self._overdue: set[Slot] = set()
+        """Slots whose tick came due while no daemon ran."""
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
         self._asked: dict[tuple[GroupId, ...], Mapping[GroupId, Asked]] = {}
@@ -187,12 +132,26 @@ class Decider:
         before: Sequence[Aggregator] = list(self._aggregators.values())
         if self._checkpoints is not None:
             if not self._started:
-                now = self._clock().steady
-                due = {group: slot.next_at(now) for slot in slots for group in slot.groups}
-                before = self._checkpoints.recall(catalogue, self._runtimes, due)
+                before = self._recalled(catalogue, slots, self._checkpoints)
             self._checkpoints.arrange(slot.groups for slot in slots)
         self._started = True
         return before
+
+    def _recalled(
+        self, catalogue: Catalogue, slots: Sequence[Slot], checkpoints: WindowCheckpoints
+    ) -> Sequence[Aggregator]:
+        """Return the windows of the daemon before, and note which slots have a tick to make up for."""
+        now, of = self._clock().steady, {group: slot for slot in slots for group in slot.groups}
+
+        def due(group: GroupId, newest_at: float) -> float:
+            if group not in of:
+                return math.inf
+            at = of[group].due_after(newest_at, now)
+            if at <= now <= newest_at + LONGEST_GAP * of[group].interval:
+                self._overdue.add(of[group])
+            return at
+
+        return checkpoints.recall(catalogue, self._runtimes, due)
 
     @property
     def window_bytes(self) -> int:
@@ -214,6 +173,9 @@ class Decider:
     async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
         guard = Guard("tick", interval=slot.interval, phase=slot.phase, groups=len(slot.groups))
         await self.forecasts.recall(slot.groups)
+        if slot in self._overdue:
+            self._overdue.discard(slot)
+            await guard.run(partial(self.tick, slot, catalogue, aggregator, self._clock().steady))
         while True:
             due = slot.next_at(self._clock().steady)
             await asyncio.sleep(due - self._clock().steady)

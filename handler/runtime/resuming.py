@@ -4,16 +4,17 @@
 
 Windows and holds count in steady time, which goes on over a restart of the daemon and ends with the boot of the
 machine. A group goes on where its checkpoint ends if its next tick comes at most 1.5 intervals after the checkpoint's;
-otherwise its windows are empty and it is blind until they refill. A hold counts only if the size has not changed since
-the checkpoint, because a decision restarts holds, and if the policy still judges by the same rules. Source: DESIGN.md
-"Time".
+otherwise its windows are empty and it is blind until they refill. A tick that came due while no daemon ran is made up
+for at once, so that a restart of some seconds does not cost a tick. A hold counts only if the size has not changed
+since the checkpoint, because a decision restarts holds, and if the policy still judges by the same rules. Source:
+DESIGN.md "Time".
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -62,14 +63,15 @@ class WindowCheckpoints:
         self._rules: tuple[Catalogue, dict[PolicyId, str]] | None = None
 
     def recall(
-        self, catalogue: Catalogue, runtimes: Mapping[GroupId, GroupRuntime], due: Mapping[GroupId, float]
+        self, catalogue: Catalogue, runtimes: Mapping[GroupId, GroupRuntime], due: Callable[[GroupId, float], float]
     ) -> Sequence[Aggregator]:
         """Return the windows to go on with, and put back the holds of their groups.
 
         Args:
             catalogue: now in force.
             runtimes: all groups.
-            due: group → steady seconds of its next tick.
+            due: returns the steady seconds of a group's next tick, given those of its newest one; `math.inf`: it has
+                none.
         """
         found = []
         for slot in self._saved():
@@ -156,8 +158,9 @@ def rules_of(catalogue: Catalogue, policies: Iterable[PolicyId]) -> tuple[object
     return (*declared, *conditions, *counters)
 
 
-def _goes_on(slot: SavedSlot, catalogue: Catalogue, group: GroupId, due: Mapping[GroupId, float]) -> bool:
+def _goes_on(slot: SavedSlot, catalogue: Catalogue, group: GroupId, due: Callable[[GroupId, float], float]) -> bool:
     declared = catalogue.groups.get(group)
-    if declared is None or group not in due or declared.interval != slot.windows.interval:
+    if declared is None or declared.interval != slot.windows.interval:
         return False
-    return 0 < due[group] - slot.windows.newest_at <= LONGEST_GAP * declared.interval
+    newest_at = slot.windows.newest_at
+    return 0 < due(group, newest_at) - newest_at <= LONGEST_GAP * declared.interval

@@ -22,12 +22,13 @@ from handler.observability.gauges import Gauges
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.ports.stored import RepeatedTick, StoredTick
-from handler.runtime.deciding import Decider, Slot
+from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.definitions import definition_of
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from handler.runtime.recent import Recent
+from handler.runtime.slots import Slot
 from handler.runtime.steady_ticks import SteadyTick
 from handler.store.spans import Book
 from tests.support.collector import no_secret

@@ -33,10 +33,10 @@ from handler.planning.steps import Wait
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime import clock
-from handler.runtime.deciding import slots_of
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.resuming import WindowCheckpoints
+from handler.runtime.slots import slots_of
 from handler.sealing.key_sources import OwnKeyFile
 from handler.store.checkpoints import CheckpointFolder
 from handler.store.forecast_files import ForecastFolder
