@@ -16,6 +16,9 @@ from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json
 def check(
     file: File,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
+    worker: Annotated[
+        bool, typer.Option("--worker", help="Refuse also what workers on several machines could not go on with.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Check a file: print `FILE:LINE: message` for each problem, and warn about probable mistakes.
@@ -26,6 +29,7 @@ def check(
     from collector.clients.vault.reader import SecretReader
     from config.checks.lint import lint
     from config.checks.vain_schedules import lint_at
+    from config.checks.workers import refuse_tied
     from config.load import load
     from config.settings import loose_secrets, unread_secrets
     from handler.runtime import clock
@@ -35,6 +39,8 @@ def check(
     try:
         with waiting(f"checking {file}"):
             catalogue = load(file)
+            if worker:
+                refuse_tied(catalogue)
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
         raise typer.Exit(PROBLEMS) from error

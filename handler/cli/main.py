@@ -16,6 +16,7 @@ from handler.cli.advise import advise
 from handler.cli.audit import audit
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
+from handler.cli.cluster import cluster
 from handler.cli.commands import Commands, Program
 from handler.cli.completion import completion
 from handler.cli.counters import counters
@@ -34,6 +35,7 @@ from handler.cli.probe import probe
 from handler.cli.record import record
 from handler.cli.replay import replay
 from handler.cli.roll import definitions, roll, rollback
+from handler.cli.run import run
 from handler.cli.seal import seal
 from handler.cli.snapshot import plan, snapshot
 from handler.cli.store import backup, restore, store
@@ -42,7 +44,6 @@ from handler.cli.terminal import (
     PROBLEMS,
     USAGE,
     AsJson,
-    File,
     Group,
     Since,
     State,
@@ -50,7 +51,6 @@ from handler.cli.terminal import (
     act,
     ask,
     asked_instant,
-    directory,
     fail,
     get,
     instant,
@@ -58,7 +58,6 @@ from handler.cli.terminal import (
     perform,
     print_json,
     read,
-    refusals,
     resize,
     show,
 )
@@ -99,7 +98,7 @@ class _ByTask(Commands):
         ),
         "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
-        "Run the daemon": ("run", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
+        "Run the daemon": ("run", "cluster", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
         "Say who may do what": ("user", "token", "account", "domain", "audit"),
     }
 
@@ -109,6 +108,7 @@ app = Program(
 )
 app.add_typer(member, name="member")
 app.add_typer(hook, name="hook")
+app.add_typer(cluster, name="cluster")
 app.add_typer(user, name="user")
 app.add_typer(declare, name="declare")
 app.add_typer(token, name="token")
@@ -122,7 +122,7 @@ app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
 app.add_typer(seal, name="seal")
 for _command in (
-    backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
+    run, backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
     definitions, rollback, roll, snapshot, plan, completion,
 ):  # fmt: skip
     app.command()(_command)
@@ -150,30 +150,6 @@ AnyGroup = Annotated[str | None, typer.Argument(metavar="[GROUP]", help="One gro
 Direction = Annotated[
     Literal["out", "in"] | None, typer.Option("--direction", help="Only scale-outs, or only scale-ins.")
 ]
-
-
-@app.command()
-def run(
-    file: File,
-    state: State = None,
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen on, instead of the file's; 127.0.0.1 if neither says.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="TCP port, instead of the file's; 0 takes any free port.")
-    ] = None,
-    json: AsJson = False,
-) -> None:
-    """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
-    import asyncio
-
-    from handler import logs
-    from handler.daemon import stray_output
-    from handler.daemon.run import run_until_signal
-
-    with refusals(json), stray_output.caught(logs.warn) as stream:
-        logs.configure(stream=stream, json=json)
-        asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
 
 
 @app.command()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from config.load import load
+from config.model.catalogue import Catalogue
 from config.model.listening import ListenOn
 from config.units import Seconds
 from handler import logs
@@ -43,6 +45,55 @@ class Running:
     port: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a process holds for as long as it lives, whether it acts or stands by."""
+
+    file: Path
+    directory: StateDirectory
+    catalogue: Catalogue
+    """The file, as it was when the process started."""
+    protection: Protection
+    unix: socket.socket
+    tcp: socket.socket
+    token: str = field(repr=False)
+
+    @property
+    def port(self) -> int:
+        """The TCP port."""
+        return int(self.tcp.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """The address for this machine's own requests."""
+        return _url(self.protection, self.port)
+
+
+@contextlib.asynccontextmanager
+async def holding(file: Path, state: Path, *, host: str | None, port: int | None) -> AsyncIterator[Place]:
+    """Hold the state directory and the sockets while the block runs. Raises as `running`."""
+    directory = StateDirectory(state)
+    directory.hold()
+    with contextlib.ExitStack() as undo:
+        undo.callback(directory.release)
+        token = directory.token()
+        catalogue = await asyncio.to_thread(load, file)
+        protection = _protection(catalogue.listen, host, port)
+        listen = protection.listen
+        tcp = undo.enter_context(bind_tcp(listen.host, listen.port, protected=listen.is_protected))
+        unix = undo.enter_context(bind_unix(directory.socket))
+        undo.callback(directory.socket.unlink, missing_ok=True)
+        yield Place(
+            file=file,
+            directory=directory,
+            catalogue=catalogue,
+            protection=protection,
+            unix=unix,
+            tcp=tcp,
+            token=token,
+        )
+
+
 @contextlib.asynccontextmanager
 async def running(
     file: Path, state: Path, *, host: str | None = None, port: int | None = None
@@ -55,33 +106,29 @@ async def running(
         DeclarationError: the file is refused.
         StoreError: the store cannot be opened or written.
     """
-    directory = StateDirectory(state)
-    directory.hold()
-    with contextlib.ExitStack() as undo:
-        undo.callback(directory.release)
-        token = directory.token()
-        catalogue = await asyncio.to_thread(load, file)
-        protection = _protection(catalogue.listen, host, port)
-        listen = protection.listen
-        tcp = undo.enter_context(bind_tcp(listen.host, listen.port, protected=listen.is_protected))
-        unix = undo.enter_context(bind_unix(directory.socket))
-        undo.callback(directory.socket.unlink, missing_ok=True)
-        url = _url(protection, tcp.getsockname()[1])
-        opened = open_store(directory, catalogue.store)
-        engine = build_engine(file, directory, opened, url + PATH)
-        operations = Operations(engine)
-        try:
-            await engine.start()
-            refuse_without_users(listen, engine.users.exist)
-            async with (
-                serving(operations, engine, unix, tcp, token, protection=protection),
-                _kept(protection, engine),
-            ):
-                logs.say("listening", url=url, socket=directory.socket)
-                yield Running(engine=engine, operations=operations, directory=directory, port=tcp.getsockname()[1])
-        finally:
-            await engine.stop()
-            logs.say("stopped")
+    async with holding(file, state, host=host, port=port) as place:
+        opened = open_store(place.directory, place.catalogue.store)
+        engine = build_engine(file, place.directory, opened, place.url + PATH)
+        async with acting(place, engine) as daemon:
+            yield daemon
+
+
+@contextlib.asynccontextmanager
+async def acting(place: Place, engine: Engine) -> AsyncIterator[Running]:
+    """Run an engine, and serve, while the block runs. Raises as `running`."""
+    operations = Operations(engine)
+    try:
+        await engine.start()
+        refuse_without_users(place.protection.listen, engine.users.exist)
+        async with (
+            serving(operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection),
+            _kept(place.protection, engine),
+        ):
+            logs.say("listening", url=place.url, socket=place.directory.socket)
+            yield Running(engine=engine, operations=operations, directory=place.directory, port=place.port)
+    finally:
+        await engine.stop()
+        logs.say("stopped")
 
 
 def _protection(listen: ListenOn, host: str | None, port: int | None) -> Protection:
@@ -119,18 +166,42 @@ def _url(protection: Protection, port: int) -> str:
 
 async def run_until_signal(file: Path, state: Path, *, host: str | None, port: int | None) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
+    limit, signals = prepared()
+    async with running(file, state, host=host, port=port) as daemon, attended(daemon, signals, limit):
+        await signals.stop.wait()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """The signals that this process was sent."""
+
+    stop: asyncio.Event
+    """INT or TERM."""
+    reload: asyncio.Event
+    """HUP."""
+
+
+def prepared() -> tuple[int, Signals]:
+    """Prepare the process: its open files, its turns, its signals. Returns how many files it may open."""
     sys.setswitchinterval(_TURN)
     limit = connections.take_all_descriptors()
-    stop, reload = asyncio.Event(), asyncio.Event()
+    signals = Signals(stop=asyncio.Event(), reload=asyncio.Event())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    loop.add_signal_handler(signal.SIGHUP, reload.set)  # from the start: by default HUP ends the process
-    async with running(file, state, host=host, port=port) as daemon:
-        reloading = asyncio.create_task(_reload_on(reload, daemon.operations))
-        settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
-        _warn_of_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
-        await stop.wait()
+        loop.add_signal_handler(number, signals.stop.set)
+    loop.add_signal_handler(signal.SIGHUP, signals.reload.set)  # from the start: by default HUP ends the process
+    return limit, signals
+
+
+@contextlib.asynccontextmanager
+async def attended(daemon: Running, signals: Signals, limit: int) -> AsyncIterator[None]:
+    """Reload on HUP, and keep memory settled, while the block runs."""
+    reloading = asyncio.create_task(_reload_on(signals.reload, daemon.operations))
+    settling = asyncio.create_task(keep_settled(daemon.engine.ingest.alerting.busy))
+    _warn_of_limit(limit, connections.wanted_descriptors(daemon.engine.catalogue()))
+    try:
+        yield
+    finally:
         reloading.cancel()
         settling.cancel()
 

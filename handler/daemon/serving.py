@@ -173,7 +173,6 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     access = Access(
         trusted=False, port=port, token=token, names=protection.names, secure=protection.listen.is_protected
     )
-    tls = None if protection.certificate is None else protection.certificate.context
     tokens = Allowances(API_TOKEN)
     edge = Edge(
         Gate(
@@ -186,15 +185,33 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
             token_wait=lambda token: tokens.wait(token, clock()),
         ),
         trusted=protection.listen.trusted,
-        encrypted=tls is not None,
+        encrypted=protection.certificate is not None,
         rates=RequestRates(),
         clock=clock,
     )
+    over_unix = Gate(app, Access(trusted=True), hooks, known, attempts)
+    async with served(over_unix, edge, unix, tcp, within=within, protection=protection):
+        try:
+            yield
+        finally:
+            await operations.capabilities.stop()
+            operations.pulse.close()  # else the stop waits for streams of events
+
+
+@contextlib.asynccontextmanager
+async def served(  # what is served, and where
+    over_unix: App,
+    over_tcp: App,
+    unix: socket.socket,
+    tcp: socket.socket,
+    *,
+    within: Mapping[WaitPhase, Seconds | None] = WITHIN,
+    protection: Protection = IN_CLEAR,
+) -> AsyncIterator[None]:
+    """Serve an application on each socket while the block runs, and close both sockets."""
     kind = ProxiedConnection if protection.listen.trusted else TrackedConnection
-    servers = [
-        (_Server(_config(Gate(app, Access(trusted=True), hooks, known, attempts))), unix),
-        (_Server(_config(edge, kind), tls), tcp),
-    ]
+    tls = None if protection.certificate is None else protection.certificate.context
+    servers = [(_Server(_config(over_unix)), unix), (_Server(_config(over_tcp, kind), tls), tcp)]
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     sweeps: list[asyncio.Task[None]] = []
     try:
@@ -209,8 +226,6 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     finally:
         for sweep in sweeps:
             sweep.cancel()
-        await operations.capabilities.stop()
-        operations.pulse.close()  # else the stop waits for streams of events
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)

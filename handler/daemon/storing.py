@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from config.errors import Refused
 from config.model.storing import PostgresqlPlace
@@ -11,6 +12,9 @@ from handler.runtime.directory import StateDirectory
 from handler.runtime.store_place import database_of, store_place, write_store_place
 from handler.store.sql_store import SqlStore
 from handler.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from handler.store.postgresql_database import Term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +27,11 @@ class OpenedStore:
     """An earlier store of this state directory is not there any more."""
 
 
-def open_store(directory: StateDirectory, declared: PostgresqlPlace | None) -> OpenedStore:
+def open_store(directory: StateDirectory, declared: PostgresqlPlace | None, term: Term | None = None) -> OpenedStore:
     """Open the declared store (``None``: the file of the state directory), over a held state directory.
 
-    A state directory without an installation id, on a new machine, takes that of the database.
+    A state directory without an installation id, on a new machine, takes that of the database. ``term`` is that of a
+    worker, which has the lease.
 
     Raises:
         Refused: the state directory has its store elsewhere, or as `SqliteStore.open` and `PostgresqlStore.open`.
@@ -34,7 +39,7 @@ def open_store(directory: StateDirectory, declared: PostgresqlPlace | None) -> O
     """
     known = directory.known_installation()
     if declared is not None:
-        return _on_server(directory, declared, known)
+        return _on_server(directory, declared, known, term)
     where = store_place(directory)
     if not isinstance(where, Path):
         raise Refused(
@@ -47,13 +52,15 @@ def open_store(directory: StateDirectory, declared: PostgresqlPlace | None) -> O
     return OpenedStore(store=store, installation=installation, lost=lost)
 
 
-def _on_server(directory: StateDirectory, declared: PostgresqlPlace, known: str | None) -> OpenedStore:
+def _on_server(
+    directory: StateDirectory, declared: PostgresqlPlace, known: str | None, term: Term | None
+) -> OpenedStore:
     if directory.store.exists():
         raise Refused(
             f"the file declares the store {declared.url}, and {directory.path} has one in {directory.store.name}: move "
             "it with: trimtab store move FILE"
         )
-    database = database_of(declared)
+    database = database_of(declared, term)
     from handler.store.postgresql import PostgresqlStore, owner  # its driver is there
 
     try:

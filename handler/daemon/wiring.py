@@ -6,6 +6,7 @@ import os
 import secrets
 import string
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
 from collector.sources.pushed import AlertedSource, PushedSource
 from collector.sources.snmp import SnmpSource
+from config.checks.workers import refuse_tied
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
 from config.units import MemberName, Moment
@@ -38,12 +40,13 @@ from handler.convergence.converge import Converger
 from handler.convergence.sightings import probe
 from handler.daemon.storing import OpenedStore
 from handler.engine.engine import Engine
-from handler.engine.parts import EngineParts
+from handler.engine.parts import EngineParts, anything
 from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import NotificationSender
 from handler.orchestrators.table import orchestrator_for
 from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.cluster import Cluster
 from handler.ports.held_clock import HeldClock
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock
@@ -51,19 +54,35 @@ from handler.runtime.directory import StateDirectory
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
 from handler.sealing.key_sources import OwnKeyFile, ReferredKey
+from handler.store.checkpoint_rows import StoredCheckpoints
 from handler.store.checkpoints import CheckpointFolder
 from handler.store.forecast_files import ForecastFolder
 
 _LETTERS = string.ascii_lowercase + string.digits
 
 
-def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url: str) -> Engine:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenure:
+    """What an engine goes by that a worker runs for as long as it has the lease."""
+
+    moment: Callable[[], Moment]
+    """Both clocks. The steady one is the database's, as it was when the lease was taken, gone on since: it means the
+    same on every machine."""
+    held_back: Callable[[], str]
+    """Returns why nothing may be begun now; empty: it may."""
+    cluster: Cluster
+
+
+def engine(
+    file: Path, directory: StateDirectory, opened: OpenedStore, push_url: str, tenure: Tenure | None = None
+) -> Engine:
     """Build the engine of one daemon over a held state directory and its store; members push values to ``push_url``.
 
     Raises:
         StoreError: the claim of this daemon cannot be written.
     """
-    store, installation, held = opened.store, opened.installation, HeldClock(clock.moment)
+    store, installation = opened.store, opened.installation
+    held = HeldClock(clock.moment if tenure is None else tenure.moment)
     directory.listeners.mkdir(mode=0o700, exist_ok=True)
 
     keys = MemberKeys(directory.member_keys)
@@ -72,7 +91,10 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
     def papers(member: MemberName) -> Mapping[str, str]:
         return {"TRIMTAB_PUSH_URL": push_url, "TRIMTAB_PUSH_TOKEN": keys.token(member)}
 
-    circuits, secret = Circuits(held.moment), secret_reader()
+    secret = secret_reader()
+    circuits = Circuits(held.moment) if tenure is None else Circuits(held.moment, tenure.held_back)
+    windows = CheckpointFolder(directory.checkpoints) if tenure is None else StoredCheckpoints(store)
+    boot = clock.boot_id() if tenure is None else f"store-{installation}"
 
     @lru_cache(maxsize=256)
     def cloud(declared: Cloud) -> Orchestrator:
@@ -120,8 +142,11 @@ def engine(file: Path, directory: StateDirectory, opened: OpenedStore, push_url:
             recordings=directory.recordings,
             audit=directory.audit,
             forecasts=ForecastKeeper(ForecastFolder(directory.forecasts)),
-            checkpoints=WindowCheckpoints(CheckpointFolder(directory.checkpoints), clock.boot_id()),
+            checkpoints=WindowCheckpoints(windows, boot),
             endpoints=circuits.statuses,
+            boot=boot,
+            cluster=None if tenure is None else tenure.cluster,
+            refuse=anything if tenure is None else refuse_tied,
         )
     )
 

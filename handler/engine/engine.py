@@ -32,7 +32,6 @@ from handler.ports.held_clock import HeldClock
 from handler.ports.store import Edited
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
-from handler.runtime.clock import boot_id
 from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue
@@ -54,8 +53,7 @@ _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNED_AT = 17
 """Minutes past the full hour, at which a machine has other things to do."""
-_LOGGED_AT_MOST = 20
-"""Edits of a declaration, and entities in quarantine, that the log repeats; the history and the API have all."""
+_LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the API have all
 
 
 class Engine:
@@ -126,6 +124,7 @@ class Engine:
             fleet_pause=lambda: self.fleet_pause_control.pause,
             endpoints=self.parts.endpoints,
             generation=lambda: self.parts.converger.generation,
+            cluster=self.parts.cluster,
         )
 
     def _opened(self) -> DecisionQueue:
@@ -145,7 +144,7 @@ class Engine:
             return None
         return Timekeeper(
             clock=held,
-            boot=boot_id(),
+            boot=self.parts.boot,
             store=self.parts.store,
             runtimes=self.runtimes,
             keeper=self.keeper,
@@ -300,6 +299,7 @@ class Engine:
             StoreError: the store cannot be written, and the old one stays in force.
         """
         now, store, catalogue = self.parts.clock(), self.parts.store, declared.catalogue
+        self.parts.refuse(catalogue)
         over = replace(over, quarantined=declared.quarantined, accounts=declared.accounts)
         await self._decider.stop()
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from collector.clients.circuits import EndpointStatus
@@ -12,13 +12,16 @@ from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
 from config.model.access import SecretRef
 from config.model.balancers import Balancer
+from config.model.catalogue import Catalogue
 from config.units import Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.ingest.intake import Inbox
 from handler.observability.notification_sender import NotificationSender
 from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.cluster import Cluster
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
+from handler.runtime.clock import boot_id
 from handler.runtime.forecasts import ForecastKeeper
 from handler.runtime.resuming import WindowCheckpoints
 from handler.sealing.key_sources import KeySource
@@ -30,6 +33,10 @@ class Retention:
 
     span: Seconds = 30 * 86400.0
     bytes_at_most: int = 1 << 30
+
+
+def anything(_: Catalogue) -> None:
+    """Refuse no declaration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,3 +72,9 @@ class EngineParts:
     """Where the copy of the audit trail is; ``None``: there is none."""
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
     """The drivers of clouds and balancers, and whether they answer."""
+    boot: str = field(default_factory=boot_id)
+    """Id of what the steady clock counts from: spans are compared only where it is the same."""
+    cluster: Cluster | None = None
+    """The other workers on the store; ``None``: the daemon is no worker."""
+    refuse: Callable[[Catalogue], None] = anything
+    """Raises `DeclarationError` for a declaration that this daemon cannot run, though others could."""

@@ -37,9 +37,11 @@ from handler.observability.exposition import Written, exposition
 from handler.observability.gauges import Gauges
 from handler.observability.group_counters import GroupCounter
 from handler.observability.replies import Replies
+from handler.observability.worker_gauges import WorkerGauges
 from handler.planning.step_outcomes import StepResult, worst
 from handler.planning.steps import KINDS, Create, Destroy, Drain, Enable, Join, Leave, MarkMachine, Unmark
 from handler.ports.alerts import HookUse
+from handler.ports.cluster import Cluster
 from handler.recording.status import Figures
 from handler.runtime.deciding import TickReport
 from handler.runtime.group_runtime import GroupRuntime
@@ -81,6 +83,7 @@ class Scraped:
     fleet_pause: Callable[[], FleetPause | None] = lambda: None
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
     generation: Callable[[], Generation | None] = lambda: None
+    cluster: Cluster | None = None
 
 
 class Metrics:
@@ -158,7 +161,7 @@ class Metrics:
                 self._notices.labels(kind, became)
         self._gauges, self._certificate = Gauges(runtimes, now, scraped.fleet_pause), CertificateGauge()
         others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation), self._certificate
-        for gauges in (RecordingGauges(scraped.recording), *others):
+        for gauges in (RecordingGauges(scraped.recording), WorkerGauges(scraped.cluster), *others):
             registry.register(gauges)
 
     @property

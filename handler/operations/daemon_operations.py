@@ -18,6 +18,7 @@ from trigger.verdicts import Direction
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.ingest.alerts.tokens import NewWebhook
+    from handler.leasing.workers import ClusterStatus
     from handler.operations.facade import Operations
     from handler.operations.outcomes import Shown
     from handler.planning.status import Adoption
@@ -60,6 +61,14 @@ class FlushStore:
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         await operations.stores.flush()
         return {"flushed": True}
+
+
+@over("POST", "/cluster/hand-over", "hand_over", is_signed=False, verb=Verb.STORE, on=installation)
+class HandOver:
+    """Have the holder of the lease give it back, so that another worker takes over."""
+
+    async def perform(self, operations: Operations, by: Actor) -> ClusterStatus:
+        return operations.cluster.hand_over()
 
 
 @over("PUT", "/recording", "switch", body="RecordBody", tag="recording", verb=Verb.TUNE, on=installation)
@@ -176,7 +185,15 @@ class RevokeHook:
 
 
 DaemonOperation = (
-    AbandonGarbage | AdoptStore | FlushStore | SwitchRecording | MakeHook | RotateHook | RotateMemberTokens | RevokeHook
+    AbandonGarbage
+    | AdoptStore
+    | FlushStore
+    | HandOver
+    | SwitchRecording
+    | MakeHook
+    | RotateHook
+    | RotateMemberTokens
+    | RevokeHook
 )
 
 

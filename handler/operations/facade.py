@@ -21,6 +21,7 @@ from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.capability_admin import CapabilityAdmin
+from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.garbage_admin import GarbageAdmin
@@ -76,6 +77,7 @@ class Operations:
         self.forecasts = ForecastAdmin(engine)
         self.garbage = GarbageAdmin(engine)
         self.stores = StoreAdmin(engine)
+        self.cluster = ClusterAdmin(engine)
         self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
         self.accounts = AccountAdmin(engine)

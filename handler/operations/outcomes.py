@@ -9,6 +9,7 @@ from typing import TypeAlias
 from config.units import GroupId, Instant, MemberName
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Redeclared
+from handler.leasing.workers import ClusterStatus
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
@@ -101,6 +102,7 @@ Done: TypeAlias = (
     | Redeclared
     | Adoption
     | RecordingStatus
+    | ClusterStatus
     | Shown
 )
 """Every outcome of an operation."""

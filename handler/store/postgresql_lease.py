@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Double, QueuePool, create_engine, func, select, update
+from sqlalchemy import Connection, Double, QueuePool, create_engine, delete, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from config.errors import StoreError
 from config.units import Seconds
 from handler.leasing.lease import LeaseRow
+from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.store.postgresql_database import Term, first_mark
 from handler.store.postgresql_sessions import END_WRITERS, PostgresqlSessions, explained
 from handler.store.revisions import found_revision, upgrade
@@ -36,47 +36,6 @@ _CLOCK = func.date_part("epoch", func.clock_timestamp(), type_=Double)
 _BEGIN = insert_or_ignore(lease)
 _ROW = (lease.c.epoch, lease.c.process, lease.c.renewals, lease.c.span)
 _SEEN = insert_or_update(workers, only=("process", "url", "version", "started_at", "seen_at", "problem"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Presence:
-    """What a worker writes of itself."""
-
-    name: str
-    process: str
-    """Minted at each start."""
-    url: str
-    """Where its API listens, for others."""
-    version: str
-    problem: str
-    """Why it cannot take the lease; empty: it can."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenWorker:
-    """A worker, as it last wrote."""
-
-    presence: Presence
-    age: Seconds
-    """Since it last wrote, by the database's clock."""
-    up: Seconds
-    """From its start until then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
-    """The lease, and who is there."""
-
-    row: LeaseRow
-    worker: str
-    """Who holds it, or held it last; empty: there has been none."""
-    left: Seconds
-    """Until it ends if it is not renewed, by the database's clock; below 0: it has ended."""
-    declaration: str
-    """Digest of the file that the last holder took; empty: there was none."""
-    workers: tuple[SeenWorker, ...]
-    clock: Seconds
-    """The database's time, in seconds since the epoch."""
 
 
 class PostgresqlLease:
@@ -130,16 +89,22 @@ class PostgresqlLease:
         """Renew the lease; whether it is still this process's. Raises `StoreError`."""
         mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
         renewed = {"renewals": lease.c.renewals + 1, "span": span, "expires_at": _CLOCK + span}
-        said = {} if not declaration else {"declaration": declaration}
+        taken = {} if not declaration else {"declaration": declaration}
         with self._begun() as connection:
             _see(connection, own)
-            return self._change(connection, mine, {**renewed, **said})
+            return self._change(connection, mine, {**renewed, **taken})
 
     def release(self, epoch: int, own: Presence) -> None:
         """Give the lease back, if it is still this process's. Raises `StoreError`."""
         mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
         with self._begun() as connection:
             self._change(connection, mine, {"process": "", "expires_at": _CLOCK})
+
+    def leave(self, own: Presence) -> None:
+        """Take a worker that ends off the list. Raises `StoreError`."""
+        mine = (workers.c.name == own.name) & (workers.c.process == own.process)
+        with self._begun() as connection:
+            connection.execute(delete(workers).where(mine))
 
     def close(self) -> None:
         """Close the session."""
@@ -193,14 +158,14 @@ def _see(connection: Connection, own: Presence) -> None:
 
 
 def _looked(connection: Connection) -> Looked:
-    found = connection.execute(select(*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, _CLOCK)).one()
-    *row, worker, declaration, expires_at, clock = found
-    epoch, process, renewals, span = row
+    columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, _CLOCK)
+    epoch, process, renewals, span, worker, declaration, expires_at, clock = connection.execute(select(*columns)).one()
     return Looked(
         row=LeaseRow(epoch=epoch, process=process, renewals=renewals, span=span),
         worker=worker,
         left=expires_at - clock,
         declaration=declaration,
+        schema=str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()),
         workers=tuple(
             SeenWorker(
                 presence=Presence(

@@ -29,6 +29,7 @@ _ALWAYS = (
     Problem.INTERNAL,
     Problem.STORE,
     Problem.BUSY,
+    Problem.STANDBY,
 )
 """What any request may be answered: by the edge, the gate, and the application."""
 _READING = (*_ALWAYS, Problem.NOT_FOUND, Problem.BAD_CURSOR, Problem.REFUSED, Problem.UNKNOWN_YET)

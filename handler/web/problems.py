@@ -55,6 +55,7 @@ class Problem(enum.Enum):
     STORE = "store"
     UNKNOWN_YET = "unknown-yet"
     BUSY = "busy"
+    STANDBY = "standby"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +93,20 @@ TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
         Problem.STORE: ProblemType(503, "The store cannot be read or written"),
         Problem.UNKNOWN_YET: ProblemType(503, "The answer is not known yet"),
         Problem.BUSY: ProblemType(503, "Too much is asked for at once"),
+        Problem.STANDBY: ProblemType(503, "This worker is a standby, and no holder of the lease is known"),
     }
 )
 
 _OF_STATUS = MappingProxyType({404: Problem.NOT_FOUND, 405: Problem.WRONG_METHOD, 422: Problem.INVALID})
 RETRY: Mapping[Problem, int] = MappingProxyType(
-    {Problem.TOO_MANY: 1, Problem.STILL_RUNNING: 1, Problem.STORE: 5, Problem.UNKNOWN_YET: 5, Problem.BUSY: 2}
+    {
+        Problem.TOO_MANY: 1,
+        Problem.STILL_RUNNING: 1,
+        Problem.STORE: 5,
+        Problem.UNKNOWN_YET: 5,
+        Problem.BUSY: 2,
+        Problem.STANDBY: 2,
+    }
 )
 """After how many seconds a request may be tried again, unless the answer knows better."""
 

@@ -207,6 +207,10 @@ def _daemon(operations: Operations) -> APIRouter:
     async def status() -> JSONResponse:
         return JSONResponse(plain(operations.stores.status()))
 
+    @routes.get("/cluster", dependencies=[READS_ALL])
+    async def cluster() -> JSONResponse:
+        return JSONResponse(plain(operations.cluster.status()))
+
     @routes.get("/garbage", dependencies=[EXAMINES])
     async def look(request: Request, paging: Paged, group: str | None = None) -> JSONResponse:
         found = await operations.garbage.look(None if group is None else GroupId(group))

@@ -16,6 +16,7 @@ from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
 from handler.operations.forecast_admin import ForecastAdmin
@@ -75,6 +76,7 @@ PARTS: Final[Mapping[str, type]] = {
     "balancers": BalancerAdmin,
     "garbage": GarbageAdmin,
     "stores": StoreAdmin,
+    "cluster": ClusterAdmin,
     "webhooks": WebhookAdmin,
     "declarations": DeclarationAdmin,
     "accounts": AccountAdmin,

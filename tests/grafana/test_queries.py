@@ -11,6 +11,7 @@ from tests.support.grafana import Prometheus, asked, names, rules, selectors, un
 from tests.support.waiting import PATIENT
 
 _NO_RECORDING = "the fleet records no samples"
+_NO_WORKER = "the fleet has one daemon, which is alone over its store"
 ELSEWHERE = {
     "trimtab_forecast_at_most_members": "the fleet has no policy with a forecast",
     "trimtab_forecast_coming_members": "the fleet has no policy with a forecast",
@@ -26,6 +27,12 @@ ELSEWHERE = {
     "trimtab_recording_budget_bytes": _NO_RECORDING,
     "trimtab_recording_oldest_timestamp_seconds": _NO_RECORDING,
     "trimtab_recording_oldest_whole_timestamp_seconds": _NO_RECORDING,
+    "trimtab_worker_barred": _NO_WORKER,
+    "trimtab_worker_holds_lease": _NO_WORKER,
+    "trimtab_worker_lease_epoch": _NO_WORKER,
+    "trimtab_worker_lease_left_seconds": _NO_WORKER,
+    "trimtab_worker_standbys": _NO_WORKER,
+    "trimtab_worker_takeovers_total": _NO_WORKER,
 }
 """Metrics that are absent, not zero, in a fleet as small as this → why."""
 

@@ -74,6 +74,10 @@ _QUIET = {
     "trimtab_restrictions_total": _PROGRESS,
     "trimtab_store_write_seconds": _DETAIL,
     "trimtab_window_bytes": _PLANNING,
+    "trimtab_worker_barred": _DETAIL,
+    "trimtab_worker_lease_epoch": _DETAIL,
+    "trimtab_worker_lease_left_seconds": _DETAIL,
+    "trimtab_worker_takeovers_total": _DETAIL,
 }
 _HARMLESS_WAITS = {
     Wait.BUILDING, Wait.PASSING, Wait.NOT_READY, Wait.DRAINING, Wait.DELETING, Wait.RELEASING, Wait.VANISHED,

@@ -37,6 +37,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     f"{API}/accounts": (Verb.READ, OWN),
     f"{API}/accounts/{{account}}": (Verb.READ, AN_ACCOUNT),
     f"{API}/audit": (Verb.AUDIT, INSTALLATION),
+    f"{API}/cluster": (Verb.READ, INSTALLATION),
     f"{API}/declarations": (Verb.READ, OWN_ACCOUNT),
     f"{API}/declarations/document": (Verb.TUNE, OWN_ACCOUNT),
     f"{API}/declarations/revisions": (Verb.READ, OWN_ACCOUNT),

@@ -52,6 +52,8 @@ _TABLE: dict[str, Row] = {
     "backup": Row(done="COPY --force", refused="NONE/copy", wrong="", asks=False),
     "balancers": Row(done="GROUP", refused="none", wrong=""),
     "check": Row(done="GOOD", refused="BAD", wrong="GOOD --strikt", asks=False),
+    "cluster hand-over": Row(done=None, refused="", wrong="now"),
+    "cluster status": Row(done="", refused="", wrong="more"),
     "completion": Row(done="bash", refused="", wrong="csh", asks=False),
     "converge": Row(done="GROUP --dry-run", refused="none", wrong=""),
     "counters": Row(done="cpu", refused="no-such-counter", wrong="--mibs", asks=False),

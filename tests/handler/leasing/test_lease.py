@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from config.units import Monotonic
 from handler.leasing.lease import Held, LeaseRow, Watched, held, may_act, may_take, watched
+from tests.support.nightly import runs
 
 SPAN = 10.0
 ROW = LeaseRow(epoch=4, process="p1", renewals=7, span=SPAN)
@@ -61,46 +62,32 @@ class Worker:
     rate: float
     lease: Held | Watched | None = None
     asked: Asked | None = None
-    terms: int = field(default=0)
 
     def clock(self, now: float) -> Monotonic:
         return Monotonic(self.ahead + now * self.rate)
 
 
-class Workers(RuleBasedStateMachine):
+class Cluster:
     """Three workers, a row that changes atomically, and messages that take any time, or never arrive."""
 
-    @initialize(
-        ahead=st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),
-        rates=st.lists(st.floats(0.98, 1.02), min_size=3, max_size=3),
-    )
-    def begin(self, ahead, rates):
+    def __init__(self, clocks: Sequence[tuple[float, float]]) -> None:
         self.now = 0.0
         self.row = LeaseRow(epoch=0, process="", renewals=0, span=SPAN)
-        self.workers = [Worker(name, *clock) for name, *clock in zip("abc", ahead, rates, strict=True)]
+        self.workers = [Worker(name, *clock) for name, clock in zip("abc", clocks, strict=True)]
         self.epochs: list[int] = []
 
-    @rule(span=st.floats(0.0, 6.0))
-    def time_passes(self, span):
-        self.now += span
-
-    @rule(which=st.integers(0, 2))
-    def one_asks(self, which):
-        worker = self.workers[which]
+    def asks(self, worker: Worker) -> None:
         now = worker.clock(self.now)
-        if worker.asked is not None:
-            return
-        match worker.lease:
-            case Held():
-                worker.asked = Asked("renew", now, self.row)
-            case Watched(row=row) as seen if may_take(seen, now):
-                worker.asked = Asked("take", now, row)
-            case _:
-                worker.asked = Asked("look", now, self.row)
+        if worker.asked is None:
+            match worker.lease:
+                case Held():
+                    worker.asked = Asked("renew", now, self.row)
+                case Watched(row=row) as seen if may_take(seen, now):
+                    worker.asked = Asked("take", now, row)
+                case _:
+                    worker.asked = Asked("look", now, self.row)
 
-    @rule(which=st.integers(0, 2))
-    def the_database_serves_one(self, which):
-        worker = self.workers[which]
+    def is_served(self, worker: Worker) -> None:
         asked = worker.asked
         if asked is None or asked.served:
             return
@@ -113,66 +100,66 @@ class Workers(RuleBasedStateMachine):
                 self.row = LeaseRow(epoch=self.row.epoch + 1, process=worker.name, renewals=0, span=SPAN)
                 self.epochs.append(self.row.epoch)
         else:
-            assert isinstance(worker.lease, Held)
-            asked.outcome = (self.row.process, self.row.epoch) == (worker.name, worker.lease.epoch)
+            asked.outcome = self.holds(worker)
             if asked.outcome:
                 self.row = replace(self.row, renewals=self.row.renewals + 1)
 
-    @rule(which=st.integers(0, 2))
-    def one_is_answered(self, which):
-        worker = self.workers[which]
+    def is_answered(self, worker: Worker) -> None:
         asked, now = worker.asked, worker.clock(self.now)
         if asked is None or not asked.served:
             return
         worker.asked = None
         if isinstance(asked.outcome, LeaseRow):
-            before = worker.lease if isinstance(worker.lease, Watched) else None
-            worker.lease = watched(before, asked.outcome, now)
+            worker.lease = watched(worker.lease if isinstance(worker.lease, Watched) else None, asked.outcome, now)
         elif not asked.outcome:
             worker.lease = None
-        elif isinstance(worker.lease, Held):
-            worker.lease = held(worker.lease.epoch, Monotonic(asked.at), SPAN)
         else:
-            worker.lease = held(asked.row.epoch + 1, Monotonic(asked.at), SPAN)
-            worker.terms += 1
+            epoch = worker.lease.epoch if isinstance(worker.lease, Held) else asked.row.epoch + 1
+            worker.lease = held(epoch, Monotonic(asked.at), SPAN)
 
-    @rule(which=st.integers(0, 2))
-    def an_answer_is_lost(self, which):
-        self.workers[which].asked = None
+    def works(self, worker: Worker) -> None:
+        """Ask, and be answered without delay."""
+        self.asks(worker)
+        self.is_served(worker)
+        self.is_answered(worker)
 
-    @rule(which=st.integers(0, 2))
-    def one_is_killed_and_starts_anew(self, which):
-        worker = self.workers[which]
+    def gets_no_answer(self, worker: Worker) -> None:
+        worker.asked = None
+
+    def is_killed(self, worker: Worker) -> None:
+        """It starts anew, and knows nothing."""
         worker.lease = worker.asked = None
         worker.name += "'"
 
-    @precondition(lambda self: any(isinstance(worker.lease, Held) for worker in self.workers))
-    @rule()
-    def the_holder_hands_over(self):
-        for worker in self.workers:
-            if isinstance(worker.lease, Held) and (self.row.process, self.row.epoch) == (
-                worker.name,
-                worker.lease.epoch,
-            ):
-                worker.lease = worker.asked = None
-                self.row = replace(self.row, process="")
+    def hands_over(self, worker: Worker) -> None:
+        if self.holds(worker):
+            worker.lease = worker.asked = None
+            self.row = replace(self.row, process="")
 
-    @invariant()
-    def at_most_one_may_act(self):
-        acting = [worker.name for worker in self.workers if may_act(worker.lease, worker.clock(self.now))]
-        assert len(acting) <= 1
+    def holds(self, worker: Worker) -> bool:
+        lease = worker.lease
+        return isinstance(lease, Held) and (self.row.process, self.row.epoch) == (worker.name, lease.epoch)
 
-    @invariant()
-    def only_the_newest_epoch_may_act(self):
-        for worker in self.workers:
-            if may_act(worker.lease, worker.clock(self.now)):
-                assert isinstance(worker.lease, Held)
-                assert worker.lease.epoch == self.row.epoch
-
-    @invariant()
-    def no_epoch_comes_twice(self):
-        assert len(self.epochs) == len(set(self.epochs))
+    def check(self) -> None:
+        acting = [worker for worker in self.workers if may_act(worker.lease, worker.clock(self.now))]
+        assert len(acting) <= 1, "two workers may act"
+        assert all(self.holds(worker) for worker in acting), "a worker may act under an epoch that is over"
+        assert len(self.epochs) == len(set(self.epochs)), "an epoch came twice"
 
 
-TestWorkers = Workers.TestCase
-TestWorkers.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+OFTEN = (Cluster.works,) * 6 + (Cluster.asks, Cluster.is_served, Cluster.is_answered) * 2
+SELDOM = (Cluster.gets_no_answer, Cluster.is_killed, Cluster.hands_over)
+SPANS = st.sampled_from((0.0, 0.0, 0.0, 0.5, 2.5, 5.5, 9.5))
+ACTS = st.tuples(st.sampled_from(OFTEN + SELDOM), st.integers(0, 2), SPANS)
+CLOCKS = st.tuples(st.floats(-1e6, 1e6), st.floats(0.98, 1.02))
+"""By how much a clock is ahead, and how fast it runs."""
+
+
+@runs(150, steps=80)
+@given(st.lists(CLOCKS, min_size=3, max_size=3), st.lists(ACTS, min_size=80, max_size=80))
+def test_no_two_workers_may_act_at_one_time_whatever_is_late_or_lost(clocks, acts):
+    cluster = Cluster(clocks)
+    for act, which, later in acts:
+        act(cluster, cluster.workers[which])
+        cluster.now += later
+        cluster.check()

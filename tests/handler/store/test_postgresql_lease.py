@@ -9,11 +9,12 @@ from sqlalchemy import insert, select
 
 from config.errors import StoreError
 from config.model.storing import PostgresqlPlace
+from handler.leasing.workers import Presence
 from handler.runtime.store_place import database_of, lease_of
 from handler.store.checkpoint_codec import SavedSlot
 from handler.store.checkpoint_rows import StoredCheckpoints
 from handler.store.postgresql import PostgresqlStore
-from handler.store.postgresql_lease import PostgresqlLease, Presence
+from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.schema import meta
 from tests.handler.store.test_checkpoints import _HOLDS, _Life
 from tests.support.store import INSTALLATION

@@ -1,0 +1,56 @@
+"""`trimtab cluster`: the workers of one store and their lease."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from handler.cli.commands import Program
+from handler.cli.terminal import AsJson, State, lines, perform, read, show
+
+cluster = Program("Show the workers of one store and their lease, and hand it over.")
+
+
+@cluster.command("status")
+def status(state: State = None, json: AsJson = False) -> None:
+    """Show which worker holds the lease, and which others could take over. Every worker answers, also a standby."""
+    answer = read(state, json, "cluster")
+    if not answer["worker"]:
+        lines(["this daemon is no worker: it runs without --worker, alone over its store"])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("WORKER", "ROLE", "VERSION", "HEARD", "UP", "API"):
+        table.add_column(title, overflow="fold")
+    for worker in answer["workers"]:
+        heard, up = (_span(worker[key]) for key in ("age_s", "up_s"))
+        table.add_row(worker["name"], worker["role"], worker["version"], f"{heard} ago", up, worker["api"])
+    lines([_headline(answer)])
+    show(table)
+    lines(f"{worker['name']}: {worker['problem']}" for worker in answer["workers"] if worker["problem"])
+
+
+@cluster.command("hand-over")
+def hand_over(state: State = None, json: AsJson = False) -> None:
+    """Have the holder give the lease back, so that another worker takes over within a second or two; ask the holder."""
+    from handler.operations.daemon_operations import HandOver
+
+    answer = perform(state, json, HandOver())
+    names = ", ".join(worker["name"] for worker in answer["workers"] if worker["role"] == "standby")
+    typer.echo(f"{answer['worker']} gives the lease back; it goes to one of: {names}")
+
+
+def _headline(answer: dict[str, Any]) -> str:
+    if not answer["holder"]:
+        return f"no worker holds the lease (epoch {answer['epoch']}); asked {answer['worker']}"
+    left = f"ends in {answer['left_s']:.0f} s" if answer["left_s"] > 0 else f"ended {-answer['left_s']:.0f} s ago"
+    words = f"{answer['holder']} holds the lease (epoch {answer['epoch']}), which {left} if it is not renewed"
+    return f"{words}; asked {answer['worker']}"
+
+
+def _span(seconds: float) -> str:
+    from config.units import format_span
+
+    return format_span(round(max(seconds, 0.0)))

@@ -1,0 +1,57 @@
+"""`trimtab run`: the daemon, alone over its store or as one of several workers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from handler.cli.terminal import USAGE, AsJson, File, State, directory, fail, refusals
+
+
+def run(  # noqa: PLR0913, PLR0917  # an option each
+    file: File,
+    state: State = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on, instead of the file's; 127.0.0.1 if neither says.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="TCP port, instead of the file's; 0 takes any free port.")
+    ] = None,
+    worker: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Be one of several workers over one store on PostgreSQL, under this name."),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="With --worker: where other machines reach this one's API, if not as it listens.")
+    ] = None,
+    lease: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="With --worker: how long the lease lasts from each renewal; 10 if left out."
+        ),
+    ] = None,
+    accept_file: Annotated[
+        bool,
+        typer.Option("--accept-file", help="With --worker: take over although this machine's file differs."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
+    import asyncio
+
+    from handler import logs
+    from handler.daemon import stray_output
+    from handler.daemon.run import run_until_signal
+
+    if worker is None and (url is not None or lease is not None or accept_file):
+        fail("--url, --lease and --accept-file are for workers: add --worker NAME", USAGE, json=json)
+    with refusals(json), stray_output.caught(logs.warn) as stream:
+        logs.configure(stream=stream, json=json)
+        if worker is None:
+            asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
+            return
+        from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
+
+        options = WorkerOptions(name=worker, url=url, span=lease or SPAN, accepts_file=accept_file)
+        asyncio.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))

@@ -1,0 +1,227 @@
+"""A worker's lease in time: waits for it, renews it, and answers at any instant whether it may act.
+
+The rule is `handler.leasing.lease`; here are the clock and the calls. Whether this worker may act is read from a clock
+and one value, by any thread, so it does not depend on the database or on this loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from config.errors import Refused, StoreError
+from config.units import Monotonic, Seconds
+from handler import logs
+from handler.leasing.lease import Held, Watched, held, may_act, may_take, watched
+from handler.leasing.workers import ClusterStatus, Looked, Presence, cluster_status
+from handler.runtime.loops import Guard
+from handler.store.schema import HEAD
+
+if TYPE_CHECKING:
+    from handler.store.postgresql_database import Term
+    from handler.store.postgresql_lease import PostgresqlLease
+
+_LOOKS_EVERY: Seconds = 1.0
+_RENEWALS = 4
+"""In each span: two may fail, and the lease lasts."""
+_QUICKLY: Seconds = 0.25
+
+
+class LeaseKeeper:
+    """The lease, as one process has it or waits for it.
+
+    Args:
+        lease: in the database.
+        own: this process; its problem is found out here.
+        span: how long the lease lasts from each renewal.
+        steady: a clock that is never set, and counts while the machine is suspended.
+        file_problem: returns why this machine's file may not be brought into force, by the digest of the one that was
+            taken last; empty: it may. It may block.
+    """
+
+    def __init__(
+        self,
+        lease: PostgresqlLease,
+        own: Presence,
+        span: Seconds,
+        steady: Callable[[], Monotonic],
+        file_problem: Callable[[str], str],
+    ) -> None:
+        self._lease = lease
+        self._own = own
+        self._span = span
+        self._steady = steady
+        self._file_problem = file_problem
+        self._state: Held | Watched | None = None
+        self._seen: Looked | None = None
+        self._ahead = 0.0
+        self._guard = Guard("lease")
+        self.handing_over = asyncio.Event()
+        """The lease is to be given back."""
+        self._rests_until = Monotonic(0.0)
+        self.taken = 0
+        """How often this process has taken the lease."""
+
+    @property
+    def left(self) -> Seconds:
+        """How long this worker may act if the lease is not renewed; 0 or below: it may not."""
+        state = self._state
+        return state.until - self._steady() if isinstance(state, Held) else 0.0
+
+    @property
+    def ahead(self) -> Seconds:
+        """By how much the database's clock is ahead of this machine's steady one."""
+        return self._ahead
+
+    def held_back(self) -> str:
+        """Return why nothing may be begun now; empty: this worker may act. Any thread may call."""
+        if may_act(self._state, self._steady()):
+            return ""
+        return "this worker's lease is over, and another one may be acting"
+
+    def status(self) -> ClusterStatus:
+        """Return the lease and the workers, as they were read last.
+
+        Raises:
+            Refused: they have not been read yet.
+        """
+        if self._seen is None:
+            raise Refused("the lease has not been read yet")
+        return cluster_status(self._own.name, self._seen)
+
+    def hand_over(self) -> None:
+        """Begin to give the lease back.
+
+        Raises:
+            Refused: no other worker could take it.
+        """
+        if not self.status().standbys:
+            raise Refused("no other worker could take over now (trimtab cluster): this one goes on")
+        self.handing_over.set()
+
+    async def start(self) -> None:
+        """Make the tables if need be, and look for the first time.
+
+        Raises:
+            Refused: another process runs under this name.
+            StoreError: the database cannot be reached, or a daemon that is no worker holds it.
+        """
+        await asyncio.to_thread(self._lease.prepare)
+        await self._outlast_namesake()
+        await self._look()
+
+    async def _outlast_namesake(self) -> None:
+        """Wait until a process that was killed under this name has been silent for a span. Raises as `start`."""
+        before = 0.0
+        while True:
+            seen = await asyncio.to_thread(self._lease.read)
+            other = next((each for each in seen.workers if each.presence.name == self._own.name), None)
+            if other is None or other.age >= self._span:
+                return
+            if other.age < before:
+                raise Refused(
+                    f"a worker {self._own.name} runs already, at {other.presence.url}: give each one a name of its own"
+                )
+            if not before:
+                logs.say("waits_for_namesake", worker=self._own.name, seconds=f"{self._span - other.age:.0f}")
+            before = other.age
+            await asyncio.sleep(_QUICKLY)
+
+    async def obtain(self) -> Term:
+        """Wait until the lease is this process's."""
+        while True:
+            term = await self._guard.run(self._tried)
+            if term is not None:
+                return term
+            await asyncio.sleep(min(_LOOKS_EVERY, self._span / _RENEWALS))
+
+    async def keep(self, declaration: Callable[[], str]) -> None:
+        """Renew the lease until another worker has taken it.
+
+        ``declaration`` returns the digest of the file in force; empty: there is none yet.
+        """
+        while True:
+            if await self._guard.run(partial(self._renewed, declaration)) is False:
+                return
+            await asyncio.sleep(self._span / _RENEWALS if self.left > self._span / 2 else _QUICKLY)
+
+    async def give_back(self) -> None:
+        """Give the lease back, if it is still this process's, and leave it to others for one span."""
+        state, self._state = self._state, None
+        self.handing_over.clear()
+        self._rests_until = Monotonic(self._steady() + self._span)
+        if isinstance(state, Held):
+            try:
+                await asyncio.to_thread(self._lease.release, state.epoch, self._own)
+            except StoreError as error:
+                logs.warn("lease_not_given_back", epoch=state.epoch, error=str(error))
+
+    async def leave(self) -> None:
+        """Take this worker off the list, and close the session."""
+        try:
+            await asyncio.to_thread(self._lease.leave, self._own)
+        except StoreError as error:
+            logs.warn("worker_not_taken_off", worker=self._own.name, error=str(error))
+        self._lease.close()
+
+    async def _tried(self) -> Term | None:
+        """Look, and take the lease if that may be."""
+        seen = await self._look()
+        now, state = self._steady(), self._state
+        if self._own.problem or not isinstance(state, Watched) or not may_take(state, now):
+            return None
+        if now < self._rests_until and cluster_status(self._own.name, seen).standbys > 1:
+            return None  # it has just handed the lease over
+        term = await asyncio.to_thread(self._lease.take, seen.row, self._own, self._span)
+        if term is not None:
+            self._state = held(term.epoch, now, self._span)
+            self.taken += 1
+            logs.say("lease_taken", worker=self._own.name, epoch=term.epoch, before=seen.worker or None)
+        return term
+
+    async def _look(self) -> Looked:
+        seen = await asyncio.to_thread(self._looked)
+        self._state = watched(self._state if isinstance(self._state, Watched) else None, seen.row, self._steady())
+        return seen
+
+    def _looked(self) -> Looked:
+        """Read the lease; find out whether this worker could take it, and have that written."""
+        asked = self._steady()
+        seen = self._lease.look(self._own)
+        self._take_in(seen, asked)
+        problem = self._problem(seen)
+        if problem != self._own.problem:
+            self._own = replace(self._own, problem=problem)
+            if problem:
+                logs.warn("cannot_take_over", worker=self._own.name, problem=problem)
+            else:
+                logs.say("can_take_over", worker=self._own.name)
+            seen = self._lease.look(self._own)
+            self._seen = seen
+        return seen
+
+    def _problem(self, seen: Looked) -> str:
+        if seen.schema > HEAD:
+            return f"its release is older than the store (schema {seen.schema}, and this one knows up to {HEAD})"
+        return self._file_problem(seen.declaration)
+
+    async def _renewed(self, declaration: Callable[[], str]) -> bool:
+        state = self._state
+        if not isinstance(state, Held):
+            return False
+        digest = await asyncio.to_thread(declaration)
+        asked = self._steady()
+        if not await asyncio.to_thread(self._lease.renew, state.epoch, self._own, self._span, digest):
+            self._state = None
+            return False
+        self._state = held(state.epoch, asked, self._span)
+        self._take_in(await asyncio.to_thread(self._lease.read), None)
+        return True
+
+    def _take_in(self, seen: Looked, asked: Monotonic | None) -> None:
+        self._seen = seen
+        if asked is not None:
+            self._ahead = seen.clock - (asked + self._steady()) / 2

@@ -1,0 +1,208 @@
+"""``trimtab run FILE --worker NAME``: one of several processes over one store, of which the holder of the lease acts.
+
+A worker that loses the lease ends its engine and stands by again: it reads all of the store anew before it acts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
+
+from config.checks.workers import refuse_tied
+from config.errors import Refused, StoreError
+from config.units import Moment, Monotonic, Seconds
+from handler import logs
+from handler.daemon.lease_keeper import LeaseKeeper
+from handler.daemon.own_file import FileInForce, OwnFile
+from handler.daemon.run import Place, Running, Signals, acting, attended, holding, prepared
+from handler.daemon.serving import served
+from handler.daemon.storing import open_store
+from handler.daemon.wiring import Tenure
+from handler.daemon.wiring import engine as build_engine
+from handler.ingest.pushes.receiver import PATH
+from handler.leasing.lease import SHORTEST
+from handler.leasing.workers import Presence
+from handler.observability.exposition import exposition
+from handler.observability.worker_gauges import WorkerGauges
+from handler.runtime import clock
+from handler.runtime.store_place import lease_of
+from handler.web.callers import Access
+from handler.web.standby import Standby
+
+if TYPE_CHECKING:
+    from handler.store.postgresql_database import Term
+
+T = TypeVar("T")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+SPAN: Seconds = 10.0
+"""How long a lease lasts from each renewal, if the command does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """What the command says of one worker."""
+
+    name: str
+    url: str | None = None
+    """Where other machines reach its API; ``None``: as the file and the options have it listen."""
+    span: Seconds = SPAN
+    accepts_file: bool = False
+    """It takes over with its own file, though the workers before it had another."""
+
+
+async def run_worker_until_signal(
+    file: Path, state: Path, options: WorkerOptions, *, host: str | None, port: int | None
+) -> None:
+    """Run until INT or TERM; HUP reloads what is in force.
+
+    Raises:
+        Refused: as `handler.daemon.run.running`; or another worker runs under this name.
+        DeclarationError: the file is refused, also for what other workers could not go on with.
+        StoreError: the database cannot be reached, or a daemon that is no worker holds the store.
+    """
+    if not _NAME.fullmatch(options.name):
+        raise Refused(
+            f"--worker {options.name[:40]!r}: expected 1 to 63 small letters, digits and hyphens, such as box1"
+        )
+    if options.span < SHORTEST:
+        raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
+    limit, signals = prepared()
+    async with holding(file, state, host=host, port=port) as place:
+        keeper = _keeper(place, options)
+        try:
+            await keeper.start()
+            while not signals.stop.is_set():
+                turn = await _stood_by(place, keeper, signals)
+                if turn is not None:
+                    await _acted(place, keeper, turn, signals, limit)
+        finally:
+            await keeper.leave()
+
+
+def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
+    refuse_tied(place.catalogue)
+    declared = place.catalogue.store
+    if declared is None:
+        raise Refused("workers need a store on PostgreSQL")
+    own = Presence(
+        name=options.name,
+        process=secrets.token_hex(6),
+        url=options.url or _reachable(place),
+        version=version("trimtab"),
+    )
+    problem = OwnFile(place.file, accepted=options.accepts_file).problem
+    return LeaseKeeper(lease_of(declared), own, options.span, _steady, problem)
+
+
+def _reachable(place: Place) -> str:
+    """Return where others reach the API, as far as this machine knows."""
+    listen = place.protection.listen
+    everywhere = listen.host in {"0.0.0.0", "::"}  # noqa: S104  # compared, not bound
+    name = listen.names[0] if listen.names else socket.gethostname() if everywhere else ""
+    scheme = "https" if place.protection.certificate is not None else "http"
+    return f"{scheme}://{name}:{place.port}" if name else place.url
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A lease that was taken, and what renews it from that instant on."""
+
+    term: Term
+    in_force: FileInForce
+    keeping: asyncio.Task[None]
+
+
+async def _stood_by(place: Place, keeper: LeaseKeeper, signals: Signals) -> _Turn | None:
+    """Serve as a standby until the lease is this worker's; ``None``: it is to stop."""
+    metrics = partial(_own_metrics, _registry(keeper))
+    access = Access(trusted=False, port=place.port, names=place.protection.names)
+    over_unix, over_tcp = (Standby(each, keeper.status, metrics) for each in (Access(trusted=True), access))
+    async with served(over_unix, over_tcp, place.unix.dup(), place.tcp.dup(), protection=place.protection):
+        logs.say("standing_by", url=place.url, socket=place.directory.socket)
+        term = await _first(keeper.obtain(), signals.stop)
+        in_force = FileInForce()
+        return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(in_force.digest)))
+
+
+async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, signals: Signals, limit: int) -> None:
+    """Act until the lease is lost or handed over, or this process is to stop; then give the lease back.
+
+    It is renewed until the engine has stopped, so that calls under way end in the time of this worker.
+
+    Raises:
+        Refused, DeclarationError: this worker cannot act on the store; the lease is given back before.
+    """
+    term, keeping = turn.term, turn.keeping
+    try:
+        async with _engaged(place, keeper, term) as daemon, attended(daemon, signals, limit):
+            turn.in_force.file = lambda: daemon.engine.declared().file
+            await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
+        logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
+    except StoreError as error:  # also: another worker has taken the lease meanwhile
+        logs.warn("not_taken_over", epoch=term.epoch, error=str(error))
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await keeper.give_back()
+
+
+def _why_ended(keeping: asyncio.Task[None], keeper: LeaseKeeper) -> str:
+    if keeping.done():
+        return "another worker has taken it"
+    return "it is handed over" if keeper.handing_over.is_set() else "this worker stops"
+
+
+@contextlib.asynccontextmanager
+async def _engaged(place: Place, keeper: LeaseKeeper, term: Term) -> AsyncIterator[Running]:
+    """Open the store under this term, and run an engine over it, while the block runs."""
+    ahead = keeper.ahead
+
+    def moment() -> Moment:
+        now = clock.moment()
+        return Moment(wall=now.wall, steady=Monotonic(now.steady + ahead))
+
+    tenure = Tenure(moment=moment, held_back=keeper.held_back, cluster=keeper)
+    opened = await asyncio.to_thread(open_store, place.directory, place.catalogue.store, term)
+    engine = build_engine(place.file, place.directory, opened, place.url + PATH, tenure)
+    async with acting(place, engine) as daemon:
+        yield daemon
+
+
+async def _first(work: Awaitable[T], *ends: asyncio.Event) -> T | None:
+    """Return the result of ``work``, or ``None`` if one of the events is set first."""
+    working, ending = asyncio.ensure_future(work), [asyncio.create_task(event.wait()) for event in ends]
+    try:
+        await asyncio.wait({working, *ending}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, *ending):
+            task.cancel()
+        await asyncio.gather(working, *ending, return_exceptions=True)
+
+
+def _registry(keeper: LeaseKeeper) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(WorkerGauges(keeper))
+    ProcessCollector(registry=registry)
+    build = Gauge("trimtab_build_info", "The running version.", ["version"], registry=registry)
+    build.labels(version("trimtab")).set(1)
+    return registry
+
+
+def _own_metrics(registry: CollectorRegistry) -> bytes:
+    return exposition(registry.collect())
+
+
+def _steady() -> Monotonic:
+    return clock.moment().steady

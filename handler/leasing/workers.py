@@ -1,0 +1,157 @@
+"""The workers of one store, as they see each other and as people see them."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from config.units import Seconds
+from handler.leasing.lease import LeaseRow
+
+GONE_AFTER: Seconds = 15.0
+"""A worker that has not written for so long is shown as gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """What a worker writes of itself."""
+
+    name: str
+    process: str
+    """Minted at each start."""
+    url: str
+    """Where its API listens, for others."""
+    version: str
+    problem: str = ""
+    """Why it cannot take the lease; empty: it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenWorker:
+    """A worker, as it last wrote."""
+
+    presence: Presence
+    age: Seconds
+    """Since it last wrote, by the database's clock."""
+    up: Seconds
+    """From its start until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """The lease, and who is there."""
+
+    row: LeaseRow
+    worker: str
+    """Which worker holds it, or held it last; empty: there has been none."""
+    left: Seconds
+    """Until it ends if it is not renewed, by the database's clock; below 0: it has ended."""
+    declaration: str
+    """Digest of the file that the last holder took; empty: there was none."""
+    schema: str
+    """The revision of the store's tables."""
+    workers: tuple[SeenWorker, ...]
+    clock: Seconds
+    """The database's time, in seconds since the epoch."""
+
+
+class WorkerRole(enum.Enum):
+    """What a worker is doing."""
+
+    HOLDER = "holder"
+    """It has the lease, and acts."""
+    STANDBY = "standby"
+    """It waits for the lease."""
+    BARRED = "barred"
+    """It is there, and cannot take the lease; its problem says why."""
+    GONE = "gone"
+    """It has not been heard of for a while."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStatus:
+    """One worker, for people."""
+
+    name: str
+    role: WorkerRole
+    api: str
+    """Where its API listens, for others."""
+    version: str
+    age_s: Seconds
+    """Since it was last heard of."""
+    up_s: Seconds
+    """From its start until then."""
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterStatus:
+    """The workers of one store and their lease, for people."""
+
+    worker: str
+    """The one that answers."""
+    holder: str
+    """The one that has the lease; empty: none has."""
+    api: str
+    """Where the holder's API listens; empty: it is not known."""
+    epoch: int
+    left_s: Seconds
+    """Until the lease ends if it is not renewed; below 0: it has ended."""
+    span_s: Seconds
+    workers: tuple[WorkerStatus, ...]
+
+    @property
+    def standbys(self) -> int:
+        """How many workers could take over."""
+        return sum(each.role is WorkerRole.STANDBY for each in self.workers)
+
+
+NO_WORKERS = ClusterStatus(worker="", holder="", api="", epoch=0, left_s=0.0, span_s=0.0, workers=())
+"""Of a daemon that is alone over its store."""
+
+
+def cluster_status(own: str, seen: Looked) -> ClusterStatus:
+    """Return what is known of all workers."""
+    holder = next((each.presence for each in seen.workers if each.presence.process == seen.row.process), None)
+    return ClusterStatus(
+        worker=own,
+        holder=seen.worker if seen.row.process else "",
+        api="" if holder is None else holder.url,
+        epoch=seen.row.epoch,
+        left_s=seen.left,
+        span_s=seen.row.span,
+        workers=tuple(_statuses(seen)),
+    )
+
+
+def _statuses(seen: Looked) -> Iterator[WorkerStatus]:
+    for each in seen.workers:
+        own = each.presence
+        yield WorkerStatus(
+            name=own.name,
+            role=_role(each, holds=own.process == seen.row.process),
+            api=own.url,
+            version=own.version,
+            age_s=each.age,
+            up_s=each.up,
+            problem=own.problem,
+        )
+
+
+def _role(seen: SeenWorker, *, holds: bool) -> WorkerRole:
+    if seen.age > GONE_AFTER:
+        return WorkerRole.GONE
+    if holds:
+        return WorkerRole.HOLDER
+    return WorkerRole.BARRED if seen.presence.problem else WorkerRole.STANDBY
+
+
+def standby_words(status: ClusterStatus) -> str:
+    """Why a standby does not carry out a request, and what to do."""
+    if not status.holder:
+        return f"worker {status.worker} is a standby, and no worker holds the lease now: try again in some seconds"
+    return (
+        f"worker {status.worker} is a standby; worker {status.holder} holds the lease (epoch {status.epoch}): "
+        f"ask it at {status.api}, or run the command on its machine"
+    )

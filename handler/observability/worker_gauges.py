@@ -1,0 +1,54 @@
+"""What a worker is in ``/metrics``: whether it holds the lease, and whether another one could take over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from config.errors import Refused
+from handler.leasing.workers import ClusterStatus, WorkerRole
+from handler.ports.cluster import Cluster
+
+
+class WorkerGauges(Collector):
+    """The lease as this worker knows it, at each scrape; a daemon that is no worker has no samples."""
+
+    def __init__(self, cluster: Cluster | None) -> None:
+        self._cluster = cluster
+
+    def collect(self) -> Iterator[Metric]:
+        """Six families; what is not known has no sample."""
+        cluster = self._cluster
+        status = None if cluster is None else _status(cluster)
+        taken = CounterMetricFamily("trimtab_worker_takeovers", "How often this process has taken the lease.")
+        if cluster is not None:
+            taken.add_metric((), cluster.taken)
+        yield taken
+        left = None if cluster is None else max(cluster.left, 0.0)
+        holds = None if left is None else float(left > 0)
+        yield _gauge("holds_lease", "1 while this worker has the lease and acts.", holds)
+        yield _gauge("lease_left_seconds", "How long this worker may act if the lease is not renewed.", left)
+        yield _gauge("lease_epoch", "Number of the lease's holder.", None if status is None else status.epoch)
+        yield _gauge("standbys", "Workers that could take over now.", None if status is None else status.standbys)
+        barred = None if status is None else float(_is_barred(status))
+        yield _gauge("barred", "1 if this worker could not take over; trimtab cluster status says why.", barred)
+
+
+def _status(cluster: Cluster) -> ClusterStatus | None:
+    try:
+        return cluster.status()
+    except Refused:
+        return None
+
+
+def _gauge(name: str, text: str, value: float | None) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"trimtab_worker_{name}", text)
+    if value is not None:
+        family.add_metric((), value)
+    return family
+
+
+def _is_barred(status: ClusterStatus) -> bool:
+    return any(each.name == status.worker and each.role is WorkerRole.BARRED for each in status.workers)

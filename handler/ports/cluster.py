@@ -1,0 +1,33 @@
+"""The other workers on the store, as a port of an engine that one of them runs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from handler.leasing.workers import ClusterStatus
+
+
+class Cluster(Protocol):
+    """The workers of one store, as the holder sees them."""
+
+    def status(self) -> ClusterStatus:
+        """Return the lease and the workers, as they were read last."""
+        ...
+
+    def hand_over(self) -> None:
+        """Begin to give the lease back, so that another worker takes it.
+
+        Raises:
+            Refused: no other worker could take it.
+        """
+        ...
+
+    @property
+    def left(self) -> float:
+        """How long this worker may act if the lease is not renewed, in seconds; 0 or below: it may not."""
+        ...
+
+    @property
+    def taken(self) -> int:
+        """How often this process has taken the lease."""
+        ...

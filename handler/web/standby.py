@@ -1,0 +1,81 @@
+"""What a worker answers while another one has the lease: how it is itself, and where the holder is.
+
+Over TCP every other request is sent on to the holder (307: the same method and body), if it is known; over the unix
+socket it is refused with the same words, since the rights of this socket end with this machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from config.errors import Refused
+from handler.leasing.workers import ClusterStatus, standby_words
+from handler.operations.address import BASE
+from handler.web.callers import Access
+from handler.web.gate import Receive, Scope, Send
+from handler.web.problems import Problem, send_problem
+from handler.web.render import plain
+
+_TEXT = b"text/plain; version=0.0.4; charset=utf-8"
+_JSON = b"application/json"
+CLUSTER = f"{BASE}/cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Standby:
+    """The application of a standby on one socket.
+
+    Args:
+        access: what the socket allows.
+        status: returns the lease and the workers; raises `Refused` if they are not known.
+        metrics: returns this process's metrics. No group and no member is in them, and they need no credential.
+    """
+
+    access: Access
+    status: Callable[[], ClusterStatus]
+    metrics: Callable[[], bytes]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; its body is not read."""
+        if scope["type"] != "http":
+            return
+        host = next((value.decode("latin-1") for key, value in scope["headers"] if key == b"host"), "")
+        if not (self.access.trusted or self.access.serves(host)):
+            words = "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
+            await send_problem(send, Problem.MISDIRECTED, words)
+            return
+        match scope["method"], scope["path"]:
+            case "GET" | "HEAD", "/healthz":
+                await _send(send, 200, _JSON, b'{"alive":true}')
+            case "GET" | "HEAD", "/readyz":
+                await _send(send, 503, _JSON, b'{"ready":false,"standby":true}')
+            case "GET" | "HEAD", "/metrics":
+                await _send(send, 200, _TEXT, self.metrics())
+            case _:
+                await self._elsewhere(scope, send)
+
+    async def _elsewhere(self, scope: Scope, send: Send) -> None:
+        """Answer what only the holder can do, or a person on this machine asks about all workers."""
+        try:
+            status = self.status()
+        except Refused as error:
+            await send_problem(send, Problem.STANDBY, str(error))
+            return
+        if self.access.trusted and (scope["method"], scope["path"]) == ("GET", CLUSTER):
+            await _send(send, 200, _JSON, json.dumps(plain(status)).encode())
+        elif self.access.trusted or not status.api or status.holder == status.worker:
+            await send_problem(send, Problem.STANDBY, standby_words(status))
+        else:
+            query = scope.get("query_string", b"")
+            path = scope.get("raw_path") or scope["path"].encode("ascii", "backslashreplace")
+            target = status.api.encode() + path + (b"?" + query if query else b"")
+            body = {"error": standby_words(status), "holder": status.holder, "api": status.api}
+            await _send(send, 307, _JSON, json.dumps(body).encode(), (b"location", target))
+
+
+async def _send(send: Send, status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    all_headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
+    await send({"type": "http.response.body", "body": body})

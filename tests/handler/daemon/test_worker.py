@@ -1,0 +1,149 @@
+"""Real workers over one PostgreSQL: one acts, the others stand by, and the lease goes from one to the next."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.daemon import typed
+from tests.support.waiting import until
+from tests.support.workers import Worker, WorkersBed, a_bed
+
+_PROCESSES = """\
+store: {url: 'postgresql:///trimtab?host=/nowhere'}
+clouds: {box: {process: {}}}
+profiles: {web: {cloud: box, command: [sleep, "9"]}}
+groups: {web: {profile: web, min: 1, max: 2}}
+"""
+
+
+@pytest.fixture(scope="module")
+def running_bed() -> Iterator[WorkersBed]:
+    with a_bed() as bed:
+        for name in "ab":
+            bed.worker(name).start()
+        yield bed
+
+
+@pytest.fixture
+def bed(running_bed: WorkersBed) -> WorkersBed:
+    """Two workers, of which one acts and the other could, with the same file."""
+    for worker in running_bed.workers.values():
+        worker.declare(running_bed.model)
+        if not worker.runs:
+            worker.start()
+    holder = running_bed.holder()
+    until(lambda: roles(holder) == {holder.name: "holder", standby(running_bed).name: "standby"}, every=0.05)
+    return running_bed
+
+
+def standby(bed: WorkersBed) -> Worker:
+    holder = bed.holder()
+    return next(worker for worker in bed.workers.values() if worker is not holder)
+
+
+def roles(worker: Worker) -> dict[str, str]:
+    return {each["name"]: each["role"] for each in worker.json("cluster", "status")["workers"]}
+
+
+@pytest.mark.real("postgres")
+def test_a_hand_over_keeps_windows_and_the_audit_trail_and_the_former_holder_stands_by(bed: WorkersBed) -> None:
+    before, after = bed.holder(), standby(bed)
+    until(lambda: bed.rows("SELECT count(*) FROM checkpoints WHERE ring > 0") != [(0,)], every=0.1)
+    resumed = len(after.lines("windows_resumed"))
+    until(lambda: before.trimtab("cluster", "hand-over").code == 0, every=0.2)
+    assert bed.other(before) is after
+    assert len(after.lines("windows_resumed")) > resumed
+    until(lambda: roles(after)[before.name] == "standby", every=0.05)
+    assert before.ask("GET", "/readyz", unix=True).status == 503
+    assert after.trimtab("audit", "verify").code == 0
+    refused = before.trimtab("scale", "web", "2")
+    assert (refused.code, f"worker {after.name} holds the lease" in refused.err) == (1, True)
+
+
+@pytest.mark.real("postgres")
+def test_after_a_kill_the_next_worker_goes_on_with_the_windows_and_the_killed_one_comes_back(bed: WorkersBed) -> None:
+    killed, after = bed.holder(), standby(bed)
+    until(lambda: bed.rows("SELECT count(*) FROM checkpoints WHERE ring > 0") != [(0,)], every=0.1)
+    resumed = len(after.lines("windows_resumed"))
+    killed.signal(signal.SIGKILL)
+    until(lambda: not killed.runs)
+    assert bed.other(killed) is after
+    assert len(after.lines("windows_resumed")) > resumed
+    killed.start()  # under the same name, once the store has not heard of it for a span
+    until(lambda: roles(after)[killed.name] == "standby", every=0.05)
+
+
+@pytest.mark.real("postgres")
+def test_a_holder_that_is_to_stop_gives_the_lease_back_before_it_ends(bed: WorkersBed) -> None:
+    stopped, after = bed.holder(), standby(bed)
+    assert stopped.stop() == 0
+    assert bed.other(stopped) is after
+    assert stopped.name not in roles(after)
+
+
+@pytest.mark.real("postgres")
+def test_a_standby_with_another_file_does_not_take_over_and_says_so(bed: WorkersBed) -> None:
+    holder, barred = bed.holder(), standby(bed)
+    barred.declare(bed.model.replace("max: 60", "max: 3"))
+    until(lambda: roles(holder)[barred.name] == "barred", every=0.05)
+    shown = barred.trimtab("cluster", "status").out
+    assert f"{barred.name}: its {barred.file} differs from the file in force: copy that one here" in shown
+    assert "trimtab_worker_barred 1.0" in barred.get("/metrics").text
+    refused = holder.trimtab("cluster", "hand-over")
+    assert (refused.code, "no other worker could take over now" in refused.err) == (1, True)
+    holder.declare(bed.model.replace("max: 60", "max: 3"))
+    assert holder.trimtab("reload").code == 0
+    until(lambda: roles(holder)[barred.name] == "standby", every=0.05)
+    holder.declare(bed.model)
+    assert holder.trimtab("reload").code == 0
+
+
+@pytest.mark.real("postgres")
+def test_a_reload_that_other_workers_could_not_go_on_with_is_refused(bed: WorkersBed) -> None:
+    holder = bed.holder()
+    holder.declare(f"{bed.model}balancers: {{near: {{shared_listener: {{listen: '127.0.0.1:1'}}}}}}\n")
+    refused = holder.trimtab("reload")
+    assert (refused.code, "a shared listener belongs to one machine" in refused.out) == (1, True)
+
+
+@pytest.mark.real("postgres")
+def test_a_second_worker_of_one_name_and_a_daemon_that_is_no_worker_are_refused(
+    bed: WorkersBed, tmp_path: Path
+) -> None:
+    holder = bed.holder()
+    where = ("--state", str(tmp_path / "state"), "--port", "0")
+    namesake = typed("run", str(holder.file), *where, "--worker", holder.name)
+    assert (namesake.code, f"a worker {holder.name} runs already, at {holder_url(holder)}" in namesake.err) == (1, True)
+    alone = typed("run", str(holder.file), *where)
+    assert (alone.code, "start this daemon with --worker NAME, too" in alone.err) == (1, True)
+
+
+def holder_url(holder: Worker) -> str:
+    return f"http://127.0.0.1:{holder.port}"
+
+
+def test_a_worker_with_members_of_its_own_machine_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(_PROCESSES)
+    refused = typed("run", str(file), "--state", str(tmp_path / "state"), "--port", "0", "--worker", "a")
+    assert (refused.code, f"{file}:2: clouds.box: its members are processes of one machine" in refused.err) == (1, True)
+    checked = typed("check", "--worker", str(file))
+    assert (checked.code, f"{file}:2: clouds.box: its members are processes" in checked.out) == (1, True)
+    assert typed("check", str(file)).code == 0
+
+
+def test_options_of_workers_need_a_worker_and_a_worker_needs_a_plain_name(tmp_path: Path) -> None:
+    where = ("--state", str(tmp_path / "state"))
+    alone = typed("run", "model.yaml", *where, "--accept-file")
+    assert (alone.code, "are for workers: add --worker NAME" in alone.err) == (2, True)
+    misnamed = typed("run", "model.yaml", *where, "--worker", "Box 1")
+    assert (misnamed.code, "expected 1 to 63 small letters, digits and hyphens" in misnamed.err) == (1, True)
+
+
+def test_a_lease_that_would_end_in_a_busy_moment_is_refused(tmp_path: Path) -> None:
+    refused = typed("run", "model.yaml", "--state", str(tmp_path / "state"), "--worker", "a", "--lease", "1")
+    assert (refused.code, "--lease 1: a lease of less than 2 s" in refused.err) == (1, True)

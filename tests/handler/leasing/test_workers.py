@@ -1,0 +1,44 @@
+"""What people see of workers: who acts, who could, and where to ask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from handler.leasing.lease import LeaseRow
+from handler.leasing.workers import GONE_AFTER, Looked, Presence, SeenWorker, WorkerRole, cluster_status, standby_words
+
+A = Presence(name="a", process="p1", url="http://a:8460", version="1.0")
+B = replace(A, name="b", process="p2", url="http://b:8460")
+ROW = LeaseRow(epoch=4, process="p1", renewals=7, span=10.0)
+
+
+def looked(*workers: SeenWorker, row: LeaseRow = ROW) -> Looked:
+    return Looked(row=row, worker="a", left=8.0, declaration="d1", schema="0038", workers=workers, clock=0.0)
+
+
+def seen(presence: Presence, age: float = 1.0) -> SeenWorker:
+    return SeenWorker(presence=presence, age=age, up=60.0)
+
+
+def test_each_worker_has_the_role_that_it_can_play() -> None:
+    barred, gone = replace(B, name="c", process="p3", problem="its file differs"), replace(B, name="d", process="p4")
+    status = cluster_status("b", looked(seen(A), seen(B), seen(barred), seen(gone, GONE_AFTER + 1)))
+    assert [(each.name, each.role) for each in status.workers] == [
+        ("a", WorkerRole.HOLDER),
+        ("b", WorkerRole.STANDBY),
+        ("c", WorkerRole.BARRED),
+        ("d", WorkerRole.GONE),
+    ]
+    assert (status.worker, status.holder, status.api, status.standbys) == ("b", "a", "http://a:8460", 1)
+
+
+def test_a_holder_that_was_killed_is_gone_and_its_lease_may_still_run() -> None:
+    status = cluster_status("b", looked(seen(A, GONE_AFTER + 1), seen(B)))
+    assert (status.workers[0].role, status.holder) == (WorkerRole.GONE, "a")
+
+
+def test_a_standby_names_the_holder_or_says_that_there_is_none() -> None:
+    held = cluster_status("b", looked(seen(A), seen(B)))
+    free = cluster_status("b", looked(seen(A), seen(B), row=replace(ROW, process="")))
+    assert "worker a holds the lease (epoch 4): ask it at http://a:8460" in standby_words(held)
+    assert "no worker holds the lease now: try again in some seconds" in standby_words(free)

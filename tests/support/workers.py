@@ -1,0 +1,198 @@
+"""Several real workers over one PostgreSQL and one OpenNebula on the wire, and who called it and wrote when.
+
+Each worker has a password of its own, so that the cloud knows which one calls; triggers of the database note every
+change of the lease and every mark of a commit, whatever the workers believe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.daemon import Daemon
+from tests.support.forking import forked
+from tests.support.opennebula_wire import PASSWORD, OpennebulaWire
+from tests.support.postgresql import Server, running
+from tests.support.waiting import PATIENT, until
+
+SPAN = 3.0
+"""Seconds of the lease."""
+MODEL = """\
+store: {url: '%s'}
+clouds:
+  one:
+    opennebula: {endpoint: '%s', user: fleet, password: {env: CLOUD_PASSWORD}}
+    budget: {outstanding: 200, per_hour: 9000}
+counters: {cpu: {opennebula: CPU, range: [0, 400]}}
+conditions: {busy: {counter: cpu, window: 1m, above: 399}}
+policies: {out: {when: [busy], add: 1}}
+profiles: {web: {cloud: one, template: web, networks: [tier]}}
+groups:
+  web: {profile: web, min: 1, max: 60, interval: 1s, drain: 0s, budget: {outstanding: 200, per_hour: 9000}}
+  calm: {profile: web, min: 1, max: 2, interval: 12s, policies: [out]}
+"""
+_STANDING_BY = re.compile(r"event=standing_by url=http://127\.0\.0\.1:(\d+)")
+
+
+_WATCH = """
+CREATE SCHEMA watch;
+CREATE TABLE watch.leases (epoch bigint, worker text, at double precision);
+CREATE TABLE watch.marks (mark text, epoch bigint);
+CREATE FUNCTION watch.lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO watch.leases VALUES (NEW.epoch, NEW.worker, date_part('epoch', clock_timestamp())); RETURN NEW; END $$;
+CREATE FUNCTION watch.mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO watch.marks SELECT NEW.value, epoch FROM public.lease; RETURN NEW; END $$;
+CREATE TRIGGER taken AFTER UPDATE ON lease FOR EACH ROW WHEN (OLD.epoch <> NEW.epoch) EXECUTE FUNCTION watch.lease();
+CREATE TRIGGER marked AFTER UPDATE ON meta FOR EACH ROW WHEN (NEW.name = 'commit') EXECUTE FUNCTION watch.mark();
+"""
+
+
+@dataclass
+class CallingWire(OpennebulaWire):
+    """An OpenNebula that notes when which worker called."""
+
+    heard: list[tuple[float, str, str]] = field(default_factory=list)
+    """Time, worker, method."""
+
+    def _user(self, method: str, given: tuple[Any, ...]) -> str:
+        user, _, worker = str(given[0]).partition(":")
+        self.heard.append((time.time(), worker, method))
+        return super()._user(method, (f"{user}:{PASSWORD}", *given[1:]))
+
+
+@dataclass
+class Worker(Daemon):
+    """One worker."""
+
+    name: str = ""
+    more: Sequence[str] = ()
+
+    def start(self) -> Worker:
+        """Start it, and wait until it answers as a standby or as the holder."""
+        self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            begun = log.tell()
+            command = ("run", self.file, "--state", self.state, "--port", "0", "--worker", self.name)
+            self.process = forked((*command, "--lease", SPAN, *self.more), {**os.environ, **self.environment}, log)
+
+        def answers() -> bool:
+            found = _STANDING_BY.search(self.log.read_text()[begun:])
+            self.port = int(found[1]) if found else 0
+            return found is not None
+
+        until(answers, every=0.05, process=self.process, log=self.log)
+        return self
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    @property
+    def runs(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def acts(self) -> bool:
+        """Whether it has the lease, and serves as the holder."""
+        with contextlib.suppress(OSError, ValueError):
+            answer = self.ask("GET", "/readyz", unix=True)
+            return "standby" not in answer.text and answer.json.get("ready") is True
+        return False
+
+
+@dataclass
+class WorkersBed:
+    """What the workers share, and they themselves."""
+
+    server: Server
+    place: Path
+    wire: CallingWire
+    endpoint: str
+    workers: dict[str, Worker] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.store = self.server.create("trimtab")
+
+    @property
+    def model(self) -> str:
+        """The file that all have."""
+        return MODEL % (self.store.url, self.endpoint)
+
+    def worker(self, name: str, *more: str) -> Worker:
+        """A worker that can be started."""
+        place = self.place / name
+        worker = self.workers[name] = Worker(place, {"CLOUD_PASSWORD": name}, name=name, more=more)
+        place.mkdir()
+        worker.declare(self.model)
+        return worker
+
+    def machines(self) -> list[str]:
+        """Names of the machines of the group ``web`` that the cloud has."""
+        return [name for name in self.wire.alive if name.startswith("web-")]
+
+    def watch(self) -> None:
+        """From now on, note every change of the lease and every commit of the store."""
+        self.rows(_WATCH)
+
+    def stale_marks(self) -> list[tuple[Any, ...]]:
+        """Return commits under another epoch than that of the lease."""
+        return self.rows("SELECT mark, epoch FROM watch.marks WHERE split_part(mark, '-', 1) <> epoch::text")
+
+    def late_calls(self, since: float) -> list[tuple[float, str, str]]:
+        """Return calls of workers after another one had taken the lease."""
+        taken = self.rows(f"SELECT at, worker FROM watch.leases WHERE at >= {since} ORDER BY at")  # noqa: S608
+        found = []
+        for at, worker, method in self.wire.heard:
+            holders = [holder for begun, holder in taken if begun <= at]
+            if holders and holders[-1] != worker:
+                found.append((at, worker, method))
+        return found
+
+    def holder(self, within: float = PATIENT) -> Worker:
+        """Wait until one of them acts; that one."""
+        found: list[Worker] = []
+
+        def one_acts() -> bool:
+            found[:] = [worker for worker in self.workers.values() if worker.runs and worker.acts]
+            return bool(found)
+
+        until(one_acts, within=within, every=0.05)
+        return found[0]
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        return self.server.execute(statement, self.store)
+
+    def other(self, than: Worker) -> Worker:
+        """Wait until another worker acts; that one."""
+        until(lambda: any(each.acts for each in self.workers.values() if each is not than and each.runs), every=0.05)
+        return next(each for each in self.workers.values() if each is not than and each.runs and each.acts)
+
+    def clear(self) -> None:
+        for worker in self.workers.values():
+            if worker.runs:
+                worker.signal(signal.SIGCONT)
+            worker.clear()
+
+
+@contextlib.contextmanager
+def a_bed(*settings: str) -> Iterator[WorkersBed]:
+    """A server and a cloud without workers."""
+    wire = CallingWire()
+    with (
+        running(*settings) as server,
+        tempfile.TemporaryDirectory(prefix="trimtab-w-") as place,
+        wire.serving() as endpoint,
+    ):
+        bed = WorkersBed(server, Path(place), wire, endpoint)
+        try:
+            yield bed
+        finally:
+            bed.clear()
