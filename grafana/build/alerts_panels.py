@@ -62,6 +62,42 @@ def reaching() -> list[Panel]:
     ]
 
 
+def workers() -> list[Panel]:
+    """Which worker holds the lease of a store that several share, and whether another one could take over."""
+    return [
+        hiding(
+            steps(
+                "Holder of the lease",
+                "1 for the worker that has the lease and acts. The others stand by.",
+                PanelQuery(f"trimtab_worker_holds_lease{{{HERE}}}", "{{instance}}"),
+                PanelQuery(f"trimtab_worker_barred{{{HERE}}}", "{{instance}} cannot take over"),
+            ).override_by_regexp(".*cannot take over", list(dashed(RED)))
+        ),
+        hiding(
+            lines(
+                "Standbys",
+                "Workers that could take over now, as each worker sees them, and by whose turn it is (the epoch).",
+                PanelQuery(f"trimtab_worker_standbys{{{HERE}}}", "{{instance}}"),
+                PanelQuery(f"trimtab_worker_lease_epoch{{{HERE}}}", "{{instance}} epoch"),
+            )
+        ),
+        hiding(
+            lines(
+                "Time left of the lease",
+                "How long the holder may act if it cannot renew the lease, for example since the database is away.",
+                PanelQuery(f"trimtab_worker_lease_left_seconds{{{HERE}}}", "{{instance}}"),
+            ).unit("s")
+        ),
+        hiding(
+            bars(
+                "Takeovers",
+                "How often a worker took the lease.",
+                events(f"trimtab_worker_takeovers_total{{{HERE}}}", "{{instance}}", "instance"),
+            )
+        ),
+    ]
+
+
 def telling() -> list[Panel]:
     """What comes in from alerts and applications, and what goes out to people."""
     return [
