@@ -106,21 +106,24 @@ def recording_of(catalogue: Catalogue, groups: Sequence[GroupId], past: Past) ->
     Raises:
         Unreplayable: it cannot be read.
     """
-    from tempfile import TemporaryDirectory
-
-    from handler.replay.scrapes import ticks_by_group
-    from handler.replay.tables import read_events
-    from handler.tuning.preparing import Recording
-
     if past.series is not None:
+        from handler.replay.scrapes import ticks_by_group
+        from handler.replay.tables import read_events
+        from handler.tuning.preparing import Recording
+
         samples, caveats = _samples(catalogue, groups, past.series, past)
         courses = {} if past.events is None else read_events(past.events, catalogue.groups)
         return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), caveats
-    with TemporaryDirectory() as folder:
-        series, events = _exported(groups, past, Path(folder))
-        samples, caveats = _samples(catalogue, groups, str(series), past)
-        courses = read_events(events, catalogue.groups)
-    return Recording(ticks=ticks_by_group(catalogue, samples), courses=courses), caveats
+    from handler.runtime.store_place import store_source
+    from handler.tuning.past import recording_in
+
+    state = directory(past.state)
+    folder = state / "recording"
+    if not folder.is_dir():
+        fail(
+            f"nothing was ever recorded in {folder}: give --series FILE, or trimtab record on", PROBLEMS, json=past.json
+        )
+    return recording_in(folder, store_source(state), catalogue, groups, past.span)
 
 
 def _samples(
@@ -154,36 +157,6 @@ def read_samples(
     from handler.replay.reading import ReplaySpan, read_series
 
     return read_series(Path(series), catalogue, groups, ReplaySpan(since=span[0], until=span[1]))
-
-
-def _exported(groups: Sequence[GroupId], past: Past, into: Path) -> tuple[Path, Path]:
-    """Write what the daemon has recorded as `trimtab export` does; return the files of samples and events."""
-    from handler.recording.events import RecordingSelection, write_events
-    from handler.recording.exporting import export_series
-    from handler.recording.parquet import Sheets
-    from handler.store.timeline import read_timeline
-
-    state = directory(past.state)
-    if not (state / "recording").is_dir():
-        where = state / "recording"
-        fail(
-            f"nothing was ever recorded in {where}: give --series FILE, or trimtab record on", PROBLEMS, json=past.json
-        )
-    since, until = past.span
-    series, events = into / "series.parquet", into / "events.csv"
-    with series.open("wb") as file:
-        sink = Sheets(file, None)
-        export_series(
-            state / "recording", RecordingSelection(groups=frozenset(groups), since=since, until=until), sink, _ignored
-        )
-        sink.close()
-    with events.open("w", encoding="utf-8", newline="") as text:
-        write_events(text, read_timeline(state / "trimtab.sqlite"), RecordingSelection(groups=frozenset(groups)))
-    return series, events
-
-
-def _ignored(done: int, of: int) -> None:
-    """Show no progress."""
 
 
 def tell_refused(refused: Mapping[GroupId, str], *, json: bool) -> None:

@@ -95,7 +95,7 @@ def advice_of(ground: TrialGround) -> Advice:
         at=at[judge.since :],
         interval=known.interval,
         fleets=(
-            judge.fleet("recorded", _recorded(known.serving).at(known.at, at)),
+            judge.fleet("recorded", known.path.at(known.at, at)),
             judge.fleet("present", present.path.at(known.at, at)),
             judge.fleet("forecast", forecast.path),
             judge.optimum(),
@@ -141,8 +141,3 @@ def _filled(rate: Floats) -> Floats:
         return np.zeros(len(rate))
     found: Floats = rate[known[np.maximum(np.searchsorted(known, np.arange(len(rate)), side="right") - 1, 0)]]
     return found
-
-
-def _recorded(serving: Floats) -> FleetPath:
-    sizes = serving.astype(np.int64)
-    return FleetPath(ordered=sizes, serving=sizes, left=np.maximum(-np.diff(sizes, prepend=sizes[:1]), 0))

@@ -7,6 +7,7 @@ with that setting would be.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,12 +16,14 @@ from config.errors import DeclarationError
 from config.load import catalogue_of
 from config.model.catalogue import Catalogue
 from config.model.where import Where
-from config.units import CounterId, GroupId, Seconds, format_span
+from config.units import CounterId, GroupId, PolicyId, Seconds, format_span
 from handler.tuning.parameters import Candidate, Parameter
 
 LOAD = CounterId("load")
 """What a forecast in place of the policies reads: the load of the whole group."""
 _LONGEST_BOOT: Seconds = 3600.0
+_COPIED = re.compile(r"p(\d+)-\d+(.*)")
+"""The name of a copy's policy: its place among those of the group, the number of the copy, and which part it is."""
 _KEPT = ("mibs", "sources", "counters")
 _ELSEWHERE = ("notify", "service")
 """Keys of a group that reach beyond it; neither changes what its policies ask for."""
@@ -40,6 +43,12 @@ class TunedGroup:
 def name_of(number: int) -> GroupId:
     """Return the name of a copy."""
     return GroupId(f"copy-{number}")
+
+
+def policy_behind(tuned: TunedGroup, policy: PolicyId) -> PolicyId:
+    """Return the policy of the group of which a copy's policy is a copy."""
+    found = _COPIED.fullmatch(policy)
+    return policy if found is None else PolicyId(tuned.catalogue.groups[tuned.group].named[int(found[1])] + found[2])
 
 
 def copies(tuned: TunedGroup, candidates: Sequence[Candidate]) -> Catalogue:
@@ -74,6 +83,18 @@ def with_forecast(tuned: TunedGroup, each: float, boot: Seconds) -> Catalogue:
         "groups": {name_of(0): {**group, "policies": ["forecast"]}},
     }
     return catalogue_of(ParsedText(file=tuned.reading.file, data=data, keys={}, values={}, problems=()))
+
+
+def with_values(reading: ParsedText, parameters: Sequence[Parameter], candidate: Candidate) -> ParsedText:
+    """Return what a file would say with a setting; of all its entries, without their places."""
+    data = copy.deepcopy(dict(reading.data))
+    for parameter, value in zip(parameters, candidate, strict=True):
+        section, name, *keys = parameter.where
+        entries = data[section]
+        entry = entries[name] if isinstance(entries, dict) else None
+        if isinstance(entry, dict):
+            _set(entry, tuple(keys), parameter.plain(value))
+    return ParsedText(file=reading.file, data=data, keys={}, values={}, problems=())
 
 
 def allowed(tuned: TunedGroup, candidate: Candidate) -> bool:

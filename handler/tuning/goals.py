@@ -95,9 +95,6 @@ def _named(parameters: Sequence[Parameter], key: str | None, text: str) -> Param
 
 def _number(parameter: Parameter, text: str, whole: str) -> float:
     try:
-        if parameter.unit is None:
-            return parse_span(text)
-        return float(text.strip().removesuffix(parameter.unit.strip() or " "))
-    except ValueError as error:
-        like = parameter.text(parameter.today)
-        raise Refused(f"--sweep {whole!r}: {text!r}; expected a value such as {like}") from error
+        return parameter.read(text)
+    except Refused as error:
+        raise Refused(f"--sweep {whole!r}: {error}") from error

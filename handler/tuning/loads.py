@@ -43,6 +43,12 @@ class RecordedLoad:
     """What one member may carry."""
 
     @property
+    def path(self) -> FleetPath:
+        """The recorded fleet, as if each member had been ordered when it came into service."""
+        sizes = self.serving.astype(np.int64)
+        return FleetPath(ordered=sizes, serving=sizes, left=np.maximum(-np.diff(sizes, prepend=sizes[:1]), 0))
+
+    @property
     def span(self) -> Seconds:
         """The time that was recorded."""
         return len(self.at) * self.interval
@@ -64,7 +70,7 @@ def recorded_load(
         course: its events.
         limit: what shows the load.
     """
-    judged = _by_limit(catalogue, group, limit.condition)
+    judged = _alone(catalogue, group, replace(limit.condition, window=None, aggregate=Reduce.AVG))
     at, value = _levels(judged, group, cohort)
     sizes = cohort.sizes.get(group)
     serving = np.array(
@@ -88,6 +94,23 @@ def recorded_load(
     )
 
 
+def condition_levels(
+    catalogue: Catalogue, group: GroupId, cohort: RecordedCohort, condition: ConditionId
+) -> tuple[Floats, Floats]:
+    """Return the instants of ticks, and what a condition measured at each of them in the recorded fleet: (tick,) each.
+
+    Args:
+        catalogue: declares the group, and the condition as a comparison with a threshold.
+        group: a group of the cohort.
+        cohort: the recording.
+        condition: compares an aggregate with a threshold.
+    """
+    declared = catalogue.conditions[condition]
+    if not isinstance(declared, Condition):
+        raise TypeError(f"condition {condition} is an expression")
+    return _levels(_alone(catalogue, group, declared), group, cohort)
+
+
 def _levels(catalogue: Catalogue, group: GroupId, cohort: RecordedCohort) -> tuple[Floats, Floats]:
     """Return the instants of ticks, and what the one window of the group was: (tick,) each."""
     (key,), steady = keys_for(catalogue, group), float("-inf")
@@ -104,9 +127,9 @@ def _levels(catalogue: Catalogue, group: GroupId, cohort: RecordedCohort) -> tup
     return np.array(at), np.concatenate(value)
 
 
-def _by_limit(catalogue: Catalogue, group: GroupId, condition: Condition) -> Catalogue:
-    """Declare the group with one condition alone: that of the limit, tick by tick."""
-    alone = replace(condition, id=ConditionId(_LIMIT), window=None, aggregate=Reduce.AVG)
+def _alone(catalogue: Catalogue, group: GroupId, condition: Condition) -> Catalogue:
+    """Declare the group with one condition alone."""
+    alone = replace(condition, id=ConditionId(_LIMIT))
     policy = Policy(id=PolicyId(_LIMIT), when=(alone.id,), adjustment=Adjustment(verb=AdjustmentVerb.ADD, amount=1))
     return replace(
         catalogue,

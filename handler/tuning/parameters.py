@@ -6,11 +6,13 @@ show what would change. Neither are schedules, forecasts and steps by distance.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from config.document.places import Plain
+from config.errors import Refused
 from config.model.catalogue import Catalogue, Compare, Condition
 from config.model.where import Where, dotted
 from config.units import ConditionId, GroupId, Seconds, format_span, parse_span
@@ -47,6 +49,22 @@ class Parameter:
         '300 ms'
         """
         return format_span(value) if self.unit is None else f"{value:.10g}{self.unit}"
+
+    def read(self, text: str) -> float:
+        """Read a value as a person writes it, with or without the unit.
+
+        Raises:
+            Refused: says what was expected.
+        """
+        try:
+            if self.unit is None:
+                return parse_span(text)
+            value = float(text.strip().removesuffix(self.unit.strip() or " "))
+        except ValueError as error:
+            raise Refused(f"{self.name}: {text!r}; expected a value such as {self.text(self.today)}") from error
+        if not math.isfinite(value):
+            raise Refused(f"{self.name}: {text!r} is no number")
+        return value
 
     def plain(self, value: float) -> Plain:
         """Return a value as it is read from YAML."""

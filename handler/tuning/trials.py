@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from config.units import GroupId, Seconds
+from config.units import GroupId, Instant, Seconds
 from handler.replay.events import Course
+from handler.replay.paths import FleetPath
 from handler.replay.recorded import Run
-from handler.replay.running import shared_runs
+from handler.replay.running import Tell, no_progress, shared_runs
 from handler.replay.samples import Words
 from handler.replay.scrapes import RecordedCohort, cohort_of
 from handler.replay.ticks import Ticks
@@ -74,8 +76,8 @@ def cohort_alone(ticks: Ticks, interval: Seconds, group: GroupId) -> RecordedCoh
     return cohort_of(interval, {group: ticks})
 
 
-def runs_of(ground: TrialGround, candidates: Sequence[Candidate]) -> tuple[Run, ...]:
-    """Replay settings side by side, in their order."""
+def runs_of(ground: TrialGround, candidates: Sequence[Candidate], tell: Tell = no_progress) -> tuple[Run, ...]:
+    """Replay settings side by side, in their order; ``tell`` may raise to end it."""
     names = tuple(name_of(number) for number in range(len(candidates)))
     samples = ground.ticks.samples
     rows = {
@@ -88,7 +90,7 @@ def runs_of(ground: TrialGround, candidates: Sequence[Candidate]) -> tuple[Run, 
     catalogue, courses = copies(ground.tuned, candidates), {}
     if ground.course.events:
         courses = dict.fromkeys(names, ground.course)
-    runs = {run.group: run for run in shared_runs(catalogue, rows, courses, ground.fitting.boot, processes=1)}
+    runs = {run.group: run for run in shared_runs(catalogue, rows, courses, ground.fitting.boot, tell, processes=1)}
     return tuple(runs[name] for name in names)
 
 
@@ -96,14 +98,29 @@ def outcome_of(ground: TrialGround, run: Run) -> Outcome:
     """Return what a replay came to."""
     if run.path is None:
         raise ValueError(f"the fleet of {run.group} was not simulated")
+    return _outcome(ground, run.path, run.tally.actions, run.tally.reversals)
+
+
+def real_outcome(ground: TrialGround) -> Outcome:
+    """Return what the recorded fleet came to; its changes are those of its events, else of its members in service."""
+    since, until = Instant(float(ground.load.at[0])), Instant(float(ground.load.at[-1]))
+    resized = [each for each in ground.course.events if each.resized and since <= each.at <= until]
+    steps = [(each.desired_to or 0) - each.desired_from for each in resized if each.desired_from is not None]
+    if not ground.course.sized:
+        steps = [int(step) for step in np.diff(ground.load.serving)]
+    ways = [step > 0 for step in steps if step]
+    return _outcome(ground, ground.load.path, len(ways), sum(one is not other for one, other in pairwise(ways)))
+
+
+def _outcome(ground: TrialGround, path: FleetPath, changes: int, reversals: int) -> Outcome:
     interval = ground.load.interval
     drain = ground.tuned.catalogue.groups[ground.tuned.group].drain
     steps = round((drain if ground.fitting.drain is None else ground.fitting.drain) / interval)
     return Outcome(
-        hours=float(run.path.paid(steps).sum()) * interval / 3600.0,
-        over=ground.load.minutes_over(run.path),
-        changes=run.tally.actions,
-        reversals=run.tally.reversals,
+        hours=float(path.paid(steps).sum()) * interval / 3600.0,
+        over=ground.load.minutes_over(path),
+        changes=changes,
+        reversals=reversals,
     )
 
 
