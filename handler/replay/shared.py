@@ -129,17 +129,17 @@ class _SharedReplay:
         for tick, at in enumerate(ticks.at):
             if tick < end:
                 self._catch_up(first + tick, at)
-                end = min(end, *(self._foreseen_until(*each, first, tick, ticks.at) for each in times.items()))
+                for group, sharer in self._sharers.items():
+                    if sharer.is_another:
+                        end = min(end, self._foreseen_until(sharer, times[group], first, tick, ticks.at))
             if tick >= end:
                 break
             self._decide(first + tick, tick, reel)
         return end
 
-    def _foreseen_until(self, group: GroupId, times: Floats, first: int, tick: int, at: Sequence[Moment]) -> int:
-        """Return up to which tick the fleet of a group is the one that was foreseen, from ``tick`` on."""
-        sharer = self._sharers[group]
-        if not sharer.is_another:
-            return len(at)
+    @staticmethod
+    def _foreseen_until(sharer: _Sharer, times: Floats, first: int, tick: int, at: Sequence[Moment]) -> int:
+        """Return up to which tick a fleet that has changed is the one that was foreseen, from ``tick`` on."""
         other = np.flatnonzero(sharer.times(first + tick, at[tick:]) != times[tick:])
         return tick + int(other[0]) if other.size else len(at)
 
@@ -153,9 +153,11 @@ class _SharedReplay:
             sharer.look(reel)
 
     def _decide(self, number: int, tick: int, reel: Reel) -> None:
-        foresight = self._forecasting.take(reel.frames(tick), reel.at[tick].wall) if self._forecasting.lanes else {}
-        for group, sharer in self._sharers.items():
-            sharer.foreseen = {tick: foresight.get(group, NOTHING_FORESEEN)}
+        if self._forecasting.lanes:
+            foresight = self._forecasting.take(reel.frames(tick), reel.at[tick].wall)
+            for group, sharer in self._sharers.items():
+                sharer.foreseen = {tick: foresight.get(group, NOTHING_FORESEEN)}
+        for sharer in self._sharers.values():
             sharer.pass_tick(number, tick, reel, rests=sharer.rests[tick])
 
 
