@@ -47,6 +47,7 @@ from handler.users.credentials import Credentials
 from handler.users.known import KnownUsers
 from handler.users.oidc import OidcLogin
 from handler.users.trail import AuditTrail
+from handler.what_if.workers import WhatIf
 
 _HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
@@ -112,6 +113,7 @@ class Engine:
             parts.clock,
         )
         self.trail = AuditTrail(parts.store, parts.audit)
+        self.what_if = WhatIf()
         self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
         self._balancer_watch = BalancerWatch(self.runtimes, parts.balancer_for)
@@ -204,6 +206,7 @@ class Engine:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
         await self._housekeeping.stop()
+        await self.what_if.close()
         await self.ingest.stop()
         await self._decider.stop()
         await self.recordings.stop()

@@ -1,0 +1,58 @@
+"""Messages between a daemon and its workers: a pickle, after its length in eight bytes."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from handler.what_if.question import Answer, Question, Unanswerable
+
+LENGTH = struct.Struct(">Q")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question with a number of its own."""
+
+    number: int
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """No one waits for this question any more."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What became of a question."""
+
+    number: int
+    answer: Answer | Unanswerable
+
+
+ToWorker = Asked | Withdrawn
+
+
+def packed(message: ToWorker | Answered) -> bytes:
+    """Write a message."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def unpacked(body: bytes) -> ToWorker | Answered:
+    """Read a message without its length. It comes from a process that this one started, or was started by."""
+    message: ToWorker | Answered = pickle.loads(body)  # noqa: S301  # over a pipe that no other process has
+    return message
+
+
+def received(stream: BinaryIO) -> ToWorker | Answered | None:
+    """Wait for a message; ``None``: the other end is closed."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    return unpacked(stream.read(LENGTH.unpack(head)[0]))
