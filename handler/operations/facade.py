@@ -34,6 +34,7 @@ from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.size_tags import ChangedSince, expected_revision
 from handler.operations.store_admin import StoreAdmin
+from handler.operations.tuning_admin import TuningAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.planning.desired import Definition
@@ -80,6 +81,7 @@ class Operations:
         self.cluster = ClusterAdmin(engine)
         self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
+        self.tuning = TuningAdmin(engine)
         self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
         self.keys = KeyAdmin(engine)
