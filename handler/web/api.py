@@ -30,6 +30,7 @@ from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.oidc_routes import build_oidc
 from handler.web.pages.password_routes import build_password
 from handler.web.pages.routes import build_pages
+from handler.web.pages.tuning_routes import build_tuning
 from handler.web.paging import BadCursor
 from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
 from handler.web.reading import reading_routes
@@ -52,6 +53,7 @@ def build(operations: Operations) -> FastAPI:
         app.include_router(router, responses=measuring())
     app.include_router(build_pages(operations))
     app.include_router(build_acts(operations))
+    app.include_router(build_tuning(operations))
     app.include_router(build_login(operations))
     app.include_router(build_oidc(operations))
     app.include_router(build_password(operations))

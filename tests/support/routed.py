@@ -31,6 +31,8 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/events": (Verb.READ, A_GROUP),
     "/groups/{group}": (Verb.READ, A_GROUP),
     "/groups/{group}/acts": (Verb.READ, A_GROUP),
+    "/groups/{group}/tune": (Verb.TUNE, A_GROUP),
+    "/groups/{group}/tune/answer": (Verb.TUNE, A_GROUP),
     "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),

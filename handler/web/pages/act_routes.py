@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from config.units import GroupId, MemberName
 from handler.identity.actors import Actor
+from handler.identity.rights import Right, Verb, on_groups
 from handler.operations.address import right_of
 from handler.operations.facade import Operations
 from handler.operations.group_operations import ConvergeGroup
@@ -46,7 +47,10 @@ class ActDialogs:
 
     def bar(self, status: GroupStatus, actor: Actor | None) -> ActBar | None:
         """Return what a page offers; ``None``: nothing."""
-        return None if actor is None else act_bar(status, self._allowed(actor))
+        if actor is None:
+            return None
+        tunes = self._operations.authorising.allows(actor, Right(Verb.TUNE, on_groups((status.group,))))
+        return act_bar(status, self._allowed(actor), tunes=tunes)
 
     async def dialog(self, group: GroupId, asked: ActAsked, actor: Actor) -> Markup:
         """Return one dialog, as things are now. Raises `NoSuch` and `StoreError`."""

@@ -70,9 +70,11 @@ class ActBar:
     buttons: tuple[Button, ...]
     member_dialog: str
     """The path of a member's dialog, up to its name; empty: no member may be changed."""
+    tuning: str
+    """The path of the page on which settings are tried; empty: the person may not."""
 
 
-def act_bar(status: GroupStatus, allowed: Allowed) -> ActBar | None:
+def act_bar(status: GroupStatus, allowed: Allowed, *, tunes: bool = False) -> ActBar | None:
     """Return the buttons that lead to something allowed; ``None``: nothing is."""
     path = f"{href(status.group)}/acts"
     buttons = tuple(
@@ -81,7 +83,13 @@ def act_bar(status: GroupStatus, allowed: Allowed) -> ActBar | None:
         if any(allowed(offer.operation) for offer in offers_of(topic, status))
     )
     members = any(allowed(kind(group=status.group, member=_ANY)) for kind in ON_MEMBERS)
-    return ActBar(buttons=buttons, member_dialog=f"{path}?member=" if members else "") if buttons or members else None
+    if not (buttons or members or tunes):
+        return None
+    return ActBar(
+        buttons=buttons,
+        member_dialog=f"{path}?member=" if members else "",
+        tuning=f"{href(status.group)}/tune" if tunes else "",
+    )
 
 
 def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, size: int | None = None) -> Markup:

@@ -16,7 +16,7 @@ from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
 from handler.web.gate import COOKIE
-from handler.web.needs import READS, READS_OWN, actor_of, grants_of, session_of
+from handler.web.needs import READS, READS_OWN, TUNES, actor_of, grants_of, session_of
 from handler.web.pages.act_routes import ActDialogs
 from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
 from handler.web.pages.assets import read_assets
@@ -30,6 +30,7 @@ from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
 from handler.web.pages.setup import setup_page
 from handler.web.pages.streams import EventData, FleetNews, OtherTime, PageStreams
+from handler.web.pages.tuning_routes import TuningPages, values_of
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
@@ -53,6 +54,10 @@ def build_pages(operations: Operations) -> APIRouter:
     async def setup(request: Request, group: str) -> Response:
         return await console.setup(GroupId(group), grants_of(request), console.visitor(request))
 
+    @routes.get("/groups/{group}/tune", dependencies=[TUNES])
+    async def tune(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
+        return await console.tune(GroupId(group), asked, request)
+
     @routes.get("/events", dependencies=[READS])
     async def events(request: Request, asked: Annotated[EventsAsked, Query()]) -> Response:
         return console.events(request, asked)
@@ -73,6 +78,7 @@ class Console:
         self._rows = FleetRows(operations, self._gatherer)
         self._streams = PageStreams(operations)
         self._acts = ActDialogs(operations)
+        self._tuning = TuningPages(operations)
         self._assets = read_assets()
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
@@ -121,6 +127,17 @@ class Console:
             return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
         main = await asyncio.to_thread(setup_page, facts)
         return self._page(f"{group}: set-up · Trimtab", main, "", group=group, visitor=visitor)
+
+    async def tune(self, group: GroupId, asked: TimeAsked, request: Request) -> Response:
+        """Return the page on which a person tries settings; with an answer if it is asked for without a script."""
+        visitor = self.visitor(request)
+        person = actor_of(request) if "asked" in request.query_params else None
+        try:
+            main = await self._tuning.page(group, self._tuning.window(asked), values_of(request), person)
+        except Refused as error:
+            return self._page("Not a time", not_here(str(error)), "", status=422, visitor=visitor)
+        scripts = ("uplot.js", "charts.js", "console.js", "tuning.js")
+        return self._page(f"{group}: try settings · Trimtab", main, "", group=group, scripts=scripts, visitor=visitor)
 
     def events(self, request: Request, asked: EventsAsked) -> Response:
         """Return the stream of one group's page, or of the page of all groups since its mark."""

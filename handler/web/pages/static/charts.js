@@ -162,7 +162,11 @@ function lookAt(plot, data) {
 function visit(begin, end) {
   if (end - begin < 10) [begin, end] = [(begin + end) / 2 - 5, (begin + end) / 2 + 5];
   const text = at => new Date(at * 1000).toISOString().slice(0, 19);
-  location.assign(`?from=${text(Math.floor(begin))}&to=${text(Math.ceil(end))}`);
+  const query = new URLSearchParams(location.search);
+  query.delete("span");
+  query.set("from", text(Math.floor(begin)));
+  query.set("to", text(Math.ceil(end)));
+  location.assign(`?${query}`.replaceAll("%3A", ":"));
 }
 
 document.addEventListener("pointermove", event => {
