@@ -16,9 +16,10 @@ from config.merge import merge
 from config.model.catalogue import Catalogue
 from config.model.edits import used
 from config.model.sections import Section
-from config.model.where import Where
+from config.model.where import Where, dotted
 from config.units import GroupId
 from handler.engine.declared import Declared
+from handler.identity.grants import Grants
 from handler.operations.declaration_proposals import owned, replaced
 from handler.tuning.parameters import Parameter
 from handler.tuning.preparing import DeclaredFile
@@ -63,6 +64,18 @@ def wanted_of(parameters: Sequence[Parameter], values: Mapping[str, str]) -> tup
         raise Refused(f"{unknown[0]} is not written in the declaration of this group: there is no value to change")
     read = ((known[name], known[name].read(text)) for name, text in values.items())
     return tuple((parameter, value) for parameter, value in read if value != parameter.today)
+
+
+def require_own(declared: Declared, wanted: Sequence[Wanted], grants: Grants) -> None:
+    """Make sure that a person may see and change the entries that have these values.
+
+    Raises:
+        Refused: one of them belongs to an account that is not the person's as a whole.
+    """
+    for key in sorted({parameter.where[:2] for parameter, _ in wanted}):
+        account = declared.account_of(key)
+        if not grants.holds(account):
+            raise Refused(f"{dotted(key)} belongs to the account {account}: a person of that account can change it")
 
 
 def setting_change(

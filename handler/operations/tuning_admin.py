@@ -15,7 +15,7 @@ from handler.engine.declared import Declared
 from handler.engine.engine import Engine
 from handler.identity.grants import Grants
 from handler.operations.lookup import runtime_of
-from handler.operations.setting_changes import SettingChange, setting_change, wanted_of
+from handler.operations.setting_changes import SettingChange, require_own, setting_change, wanted_of
 from handler.tuning.known import limit_of, require_known
 from handler.tuning.parameters import Parameter, parameters_of
 from handler.what_if.question import Answer, Question
@@ -87,6 +87,7 @@ class TuningAdmin:
         wanted = wanted_of(self.parameters(group), values)
         if not wanted:
             return None
+        require_own(declared, wanted, grants)
         basis = None if runtime.explanation is None else runtime.explanation.basis
 
         def work() -> SettingChange:

@@ -119,8 +119,8 @@ class Answerer:
             ground = ground_of(file, question.group, recording, tuple, _FITTING, None)
             (declared,) = runs_of(ground, (today_of(ground.tuned.parameters),), tell)
             own = f"{question.group}: "
-            said = tuple(each.removeprefix(own) for each in (*caveats_of(ground), *caveats))
-            self._prepared = _Prepared(key=key, ground=ground, caveats=said, declared=declared, curves=_curves(ground))
+            shown = tuple(each.removeprefix(own) for each in (*caveats_of(ground), *caveats))
+            self._prepared = _Prepared(key=key, ground=ground, caveats=shown, declared=declared, curves=_curves(ground))
         return self._prepared
 
 

@@ -96,7 +96,7 @@ class TuningPages:
         )
 
     async def answer(self, group: GroupId, window: Window, values: Mapping[str, str], person: Actor) -> Markup:
-        """Return what would have happened, or why that cannot be said."""
+        """Return what would have happened, or why that is not known."""
         try:
             answer = await self._operations.tuning.what_if(group, window.begin, window.end, values, person.name)
         except Refused as error:

@@ -14,7 +14,9 @@ from config.merge import merge
 from config.model.sections import Section
 from config.units import Monotonic, PolicyId
 from handler.engine.declared import Declared
-from handler.operations.setting_changes import FirstDecision, SettingChange, setting_change, wanted_of
+from handler.identity.grants import EVERYTHING, Grants
+from handler.identity.rights import VERBS, UserRole
+from handler.operations.setting_changes import FirstDecision, SettingChange, require_own, setting_change, wanted_of
 from handler.operations.tuning_admin import whole
 from handler.tuning.parameters import parameters_of
 from tests.support.replay import MODEL, WEB
@@ -117,6 +119,16 @@ def test_what_the_last_tick_would_have_been_with_another_window_is_not_known() -
     text = TEXT.replace("above: 80}", "window: 60s, above: 80}")
 
     assert changed(declared(text), {"conditions.busy.window": "90s"}, basis=a_basis(75.0), text=text).first is None
+
+
+def test_a_person_who_has_some_groups_only_is_shown_no_line_of_the_file() -> None:
+    there = declared()
+    wanted = wanted_of(parameters_of(there.file.data, there.catalogue, WEB), LOWER)
+    own = Grants(VERBS[UserRole.TUNER], frozenset({WEB}))
+
+    require_own(there, wanted, EVERYTHING)
+    with pytest.raises(Refused, match=r"conditions\.busy belongs to the account root"):
+        require_own(there, wanted, own)
 
 
 def test_a_declared_value_changes_nothing() -> None:
