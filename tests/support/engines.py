@@ -188,6 +188,7 @@ class EngineBed:
                 audit=self.directory / "audit.jsonl",
                 forecasts=ForecastKeeper(ForecastFolder(self.directory / "forecasts")),
                 checkpoints=WindowCheckpoints(CheckpointFolder(self.directory / "checkpoints"), self.boot),
+                boot=self.boot or clock.boot_id(),
             )
         )
         try:

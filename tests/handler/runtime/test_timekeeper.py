@@ -90,7 +90,7 @@ def test_a_restart_within_one_boot_keeps_what_is_left_of_a_quiet_time(bed: Engin
 
 
 def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_declared(
-    bed: EngineBed, monkeypatch: pytest.MonkeyPatch
+    bed: EngineBed,
 ) -> None:
     async def first(up: Up) -> None:
         await up.grown(2)
@@ -102,7 +102,7 @@ def test_after_a_reboot_with_an_earlier_clock_a_quiet_time_lasts_no_longer_than_
 
     bed.run(first)
     bed.ahead -= DAY
-    monkeypatch.setattr(engines, "boot_id", lambda: "another-boot")
+    bed.boot = "another-boot"
     bed.run(second)
 
 
