@@ -16,12 +16,15 @@ from config.load import read
 from config.merge import Merged, losses, merge
 from config.model.catalogue import Catalogue
 from config.model.sections import Section
-from config.model.where import Where
+from config.model.where import Where, dotted
+from config.settings import loose_secrets
 from config.units import ROOT_ACCOUNT, AccountId, GroupId
 from handler import logs
 from handler.ports.declarations import EntityChange
-from handler.ports.store import Store
+from handler.ports.store import Edited, Store
 from handler.runtime.definitions import definitions
+
+_LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the API have all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,3 +219,15 @@ def _beside_others(changes: Collection[EntityChange], error: DeclarationError) -
     places = [change.after.site for change in changes if change.after is not None]
     file, line = (places[0].file, places[0].line) if places else ("api", 0)
     return DeclarationError((Problem(file=file, line=line, column=1, message=message),))
+
+
+def log_declared(declared: Declared, edited: Edited) -> None:
+    """Write into the log what came into force. It looks at files of secrets."""
+    catalogue = declared.catalogue
+    for warning in loose_secrets(catalogue):
+        logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
+    for key, problems in list(declared.merged.quarantined.items())[:_LOGGED_AT_MOST]:
+        logs.warn("quarantined", entity=dotted(key), problem=str(problems[0]))
+    logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
+    for edit in edited.edits[:_LOGGED_AT_MOST]:
+        logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=edited.by)

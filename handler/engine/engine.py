@@ -10,15 +10,13 @@ from functools import partial
 
 from config.document.overlay import place_of
 from config.errors import Refused, StoreError
-from config.model.catalogue import Catalogue, Mode
+from config.model.catalogue import Catalogue
 from config.model.edits import Edit
-from config.model.where import dotted
-from config.settings import loose_secrets
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
 from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
-from handler.engine.declared import Declared, at_start
+from handler.engine.declared import Declared, at_start, log_declared
 from handler.engine.declaring import Declaring
 from handler.engine.ownership import Ownership
 from handler.engine.parts import EngineParts
@@ -29,7 +27,6 @@ from handler.observability.reporting_loop import Reports
 from handler.planning.desired import Definition
 from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.held_clock import HeldClock
-from handler.ports.store import Edited
 from handler.recording.recorder import Recordings
 from handler.runtime.balancer_watch import BalancerWatch
 from handler.runtime.converging import Keeper
@@ -54,7 +51,6 @@ _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNED_AT = 17
 """Minutes past the full hour, at which a machine has other things to do."""
-_LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the API have all
 
 
 class Engine:
@@ -281,7 +277,7 @@ class Engine:
         """Ready when every loop runs and every group is decided on time."""
         now = self.parts.clock().wall
         dead = [task.get_name() for task in self._loops() if task.done()]
-        late = sorted(runtime.id for runtime in self.runtimes.values() if _late(runtime, now))
+        late = sorted(runtime.id for runtime in self.runtimes.values() if runtime.is_overdue(now))
         checks = {
             "catalogue": "ok" if self._declared is not None else "not read yet",
             "loops": f"ended: {', '.join(dead)}" if dead else "ok",
@@ -327,7 +323,7 @@ class Engine:
         await self.credentials.take_key(self.parts.seal_key(catalogue.seal))
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
-        await self._log(declared, edited)
+        await asyncio.to_thread(log_declared, declared, edited)
         moved = [
             runtime
             for runtime in self.runtimes.values()
@@ -344,17 +340,6 @@ class Engine:
         sized = [each for each in runtimes if each.state.desired is not None and not each.state.orphaned]
         with contextlib.suppress(StoreError):  # the groups' status shows it, and the next tick tries again
             await self.queue.ask_all([DecisionTask(runtime=runtime, at=now) for runtime in sized])
-
-    async def _log(self, declared: Declared, edited: Edited) -> None:
-        """Write into the log what came into force."""
-        catalogue = declared.catalogue
-        for warning in await asyncio.to_thread(loose_secrets, catalogue):
-            logs.warn("secret_exposed", at=f"{warning.file}:{warning.line}", message=warning.message)
-        for key, problems in list(declared.merged.quarantined.items())[:_LOGGED_AT_MOST]:
-            logs.warn("quarantined", entity=dotted(key), problem=str(problems[0]))
-        logs.say("catalogue", digest=catalogue.digest[:12], groups=len(catalogue.groups))
-        for edit in edited.edits[:_LOGGED_AT_MOST]:
-            logs.say("edited", at=f"{edit.file}:{edit.line}", change=edit.words, groups=len(edit.groups), by=edited.by)
 
     def _arrange(self) -> None:
         """Set which groups share a service or a cloud's budget, and which an account has."""
@@ -411,10 +396,3 @@ class Engine:
 def _declared_as(runtime: GroupRuntime) -> tuple[Definition, bool, bool]:
     """Return what a declaration can change of a group."""
     return runtime.definition, runtime.state.orphaned, runtime.deleting
-
-
-def _late(runtime: GroupRuntime, now: float) -> bool:
-    group = runtime.definition.group
-    if runtime.state.orphaned or group.mode is Mode.OFF or runtime.decided_at is None:
-        return False
-    return now - runtime.decided_at > 3 * group.interval + 10

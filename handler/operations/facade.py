@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from collector.clients.circuits import EndpointStatus
@@ -27,9 +27,10 @@ from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
-from handler.operations.manual_requests import executable, request_of, requested, stopping
+from handler.operations.manual_requests import executable, request_of, requested
 from handler.operations.member_admin import MemberAdmin
 from handler.operations.outcomes import Asked
+from handler.operations.pause_admin import PauseAdmin
 from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.size_tags import ChangedSince, expected_revision
@@ -43,7 +44,7 @@ from handler.planning.status import GroupOutline, GroupStatus
 from handler.planning.steps import Plan
 from handler.planning.world import World
 from handler.ports.identity import CallStore
-from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan, fleet_pause_message, pause_message
+from handler.ports.stored import EVERY_KIND, Event, EventKind, TickSpan
 from handler.recording.status import RecordingStatus
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
@@ -55,9 +56,7 @@ from handler.store.decision_lookup import AT_MOST, Recalled, recalled
 from handler.users.attempts import RefusedAttempts
 from handler.users.trail import AuditTrail
 from trigger.explain.explanation import Explanation
-from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
-from trigger.requests import Decision, FleetPause, GroupState, Pause
-from trigger.verdicts import Direction
+from trigger.requests import Decision
 
 _ACTS = frozenset({EventKind.DECISION, EventKind.NOTE})
 _PROBES = 2
@@ -73,6 +72,7 @@ class Operations:
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberAdmin(engine)
         self.adoption = MemberAdoption(engine)
+        self.pauses = PauseAdmin(engine)
         self.rolling = RollAdmin(engine)
         self.balancers = BalancerAdmin(engine)
         self.forecasts = ForecastAdmin(engine)
@@ -267,76 +267,6 @@ class Operations:
             desired_to=decision.desired_to,
             answer=answer,
         )
-
-    async def pause(self, group: GroupId, *, decisions_only: bool, direction: Direction | None = None, by: str) -> None:
-        """Stop decisions, and (unless ``decisions_only``) convergence; or only changes in one direction."""
-        pause = stopping(decisions_only, direction)
-        await self._set_pause(
-            group, lambda state: paused(state, pause), act="pause", message=pause_message(pause), by=by
-        )
-
-    async def resume(self, group: GroupId, *, direction: Direction | None = None, by: str) -> None:
-        """End a pause, or only that of one direction.
-
-        Raises:
-            Refused: one direction is to end, but everything is paused.
-        """
-
-        def go_on(state: GroupState) -> GroupState:
-            if direction is None:
-                return paused(state, Pause.NO)
-            if state.pause is Pause.ALL:
-                raise Refused(
-                    f"{group} is paused in both directions, and its convergence too: resume it without a direction"
-                )
-            return resumed(state, direction)
-
-        message = "" if direction is None else pause_message(Pause(direction.value))
-        await self._set_pause(group, go_on, act="resume", message=message, by=by)
-
-    async def _set_pause(
-        self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
-    ) -> None:
-        runtime = self._runtime(group)
-        await self._engine.queue.change(
-            runtime, transition, act=act, by=by, message=message, at=self._engine.parts.clock()
-        )
-        runtime.wake.set()
-
-    def fleet_pause(self) -> FleetPause | None:
-        """Return the pause of all groups; ``None``: there is none."""
-        return self._engine.fleet_pause_control.pause
-
-    async def pause_all(
-        self, *, decisions_only: bool, direction: Direction | None = None, because: str = "", by: str
-    ) -> FleetPause | None:
-        """Pause all groups, as `pause` does one; each group keeps its own pause as well."""
-        pause, now = stopping(decisions_only, direction), self._engine.parts.clock().wall
-        return await self._engine.fleet_pause_control.change(
-            lambda before: fleet_paused(before, pause, by=by, because=because, now=now),
-            act="pause_all",
-            by=by,
-            message=fleet_pause_message(pause, because),
-            at=now,
-        )
-
-    async def resume_all(self, *, direction: Direction | None = None, by: str) -> FleetPause | None:
-        """End the pause of all groups, or only that of one direction.
-
-        Raises:
-            Refused: one direction is to end, but everything is paused.
-        """
-
-        def go_on(before: FleetPause | None) -> FleetPause | None:
-            if direction is not None and before is not None and before.pause is Pause.ALL:
-                raise Refused(
-                    "the fleet is paused in both directions, and its convergence too: resume it without a direction"
-                )
-            return fleet_resumed(before, direction)
-
-        message = "" if direction is None else pause_message(Pause(direction.value))
-        now = self._engine.parts.clock().wall
-        return await self._engine.fleet_pause_control.change(go_on, act="resume_all", by=by, message=message, at=now)
 
     # Members
 

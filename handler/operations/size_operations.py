@@ -89,7 +89,9 @@ class PauseGroup:
     direction: Direction | None = None
 
     async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
-        await operations.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by=by.name)
+        await operations.pauses.pause(
+            self.group, decisions_only=self.decisions_only, direction=self.direction, by=by.name
+        )
         return operations.group(self.group)
 
 
@@ -101,7 +103,7 @@ class ResumeGroup:
     direction: Direction | None = None
 
     async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
-        await operations.resume(self.group, direction=self.direction, by=by.name)
+        await operations.pauses.resume(self.group, direction=self.direction, by=by.name)
         return operations.group(self.group)
 
 
@@ -114,7 +116,7 @@ class PauseFleet:
     because: Annotated[str, Len(0, 200)] = ""
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        paused = await operations.pause_all(
+        paused = await operations.pauses.pause_all(
             decisions_only=self.decisions_only,
             direction=self.direction,
             because=" ".join(self.because.split()),
@@ -130,7 +132,7 @@ class ResumeFleet:
     direction: Direction | None = None
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        return {"fleet_pause": await operations.resume_all(direction=self.direction, by=by.name)}
+        return {"fleet_pause": await operations.pauses.resume_all(direction=self.direction, by=by.name)}
 
 
 SizeOperation = ScaleGroup | RaiseAlarm | ExecutePolicy | PauseGroup | ResumeGroup | PauseFleet | ResumeFleet

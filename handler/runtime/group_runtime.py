@@ -14,7 +14,7 @@ from collector.outages.misses import Miss
 from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
 from collector.targets import Roster
-from config.model.catalogue import Catalogue
+from config.model.catalogue import Catalogue, Mode
 from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
@@ -35,6 +35,7 @@ from trigger.requests import Fleet, GroupState
 from trigger.verdicts import Evaluation, Foreseen
 
 _ROUNDING: Seconds = 1e-3
+_LATE: Seconds = 10.0
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
 
 
@@ -196,6 +197,12 @@ class GroupRuntime:
             self.track = DecisionTrack(last=self.track.last, left=self.track.left, polled=tick.at.wall)
         self.unchanged, self.decided_at, self.unrecorded = tick, tick.at.wall, None
         self.holds = tick.steady.carried(tick.holds, tick.at)
+
+    def is_overdue(self, now: Instant) -> bool:
+        """Whether it should have been decided, and was not for three intervals and more."""
+        if self.state.orphaned or self.definition.group.mode is Mode.OFF or self.decided_at is None:
+            return False
+        return now - self.decided_at > 3 * self.definition.group.interval + _LATE
 
     def bounds(self, now: Instant) -> tuple[int, int]:
         """Least and greatest size as schedules and alerts leave them now."""

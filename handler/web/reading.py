@@ -201,7 +201,7 @@ def _daemon(operations: Operations) -> APIRouter:
 
     @routes.get("/pause", dependencies=[READS_OWN])
     async def stopped() -> JSONResponse:
-        return JSONResponse({"fleet_pause": plain(operations.fleet_pause())})
+        return JSONResponse({"fleet_pause": plain(operations.pauses.fleet_pause())})
 
     @routes.get("/store", dependencies=[READS_ALL])
     async def status() -> JSONResponse:

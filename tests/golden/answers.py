@@ -23,6 +23,7 @@ from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
+from handler.operations.pause_admin import PauseAdmin
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.store_admin import StoreAdmin
 from handler.operations.user_admin import UserAdmin
@@ -71,6 +72,7 @@ BODIES: Final[Mapping[str, object]] = {
 PARTS: Final[Mapping[str, type]] = {
     "members": MemberAdmin,
     "adoption": MemberAdoption,
+    "pauses": PauseAdmin,
     "rolling": RollAdmin,
     "forecasts": ForecastAdmin,
     "balancers": BalancerAdmin,

@@ -70,6 +70,10 @@ class _Fleet:
     async def past(self, group: GroupId, begin: Instant, end: Instant) -> Picture:
         return past_picture((), (), self.recent(group).picture(NOW), begin, end)
 
+    @property
+    def pauses(self) -> _Fleet:
+        return self
+
     def fleet_pause(self) -> FleetPause | None:
         return self.pause
 

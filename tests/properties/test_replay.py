@@ -90,9 +90,11 @@ class Pause:
     async def do(self, outside: Outside) -> None:
         operations = outside.up.operations
         if self.group is None:
-            await operations.pause_all(decisions_only=self.decisions_only, direction=self.direction, by="ann")
+            await operations.pauses.pause_all(decisions_only=self.decisions_only, direction=self.direction, by="ann")
         else:
-            await operations.pause(self.group, decisions_only=self.decisions_only, direction=self.direction, by="ann")
+            await operations.pauses.pause(
+                self.group, decisions_only=self.decisions_only, direction=self.direction, by="ann"
+            )
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,9 @@ class Resume:
 
     async def do(self, outside: Outside) -> None:
         if self.group is None:
-            await outside.up.operations.resume_all(direction=self.direction, by="ann")
+            await outside.up.operations.pauses.resume_all(direction=self.direction, by="ann")
         else:
-            await outside.up.operations.resume(self.group, direction=self.direction, by="ann")
+            await outside.up.operations.pauses.resume(self.group, direction=self.direction, by="ann")
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class Console:
         scripts: tuple[str, ...] = ("console.js",),
         status: int = 200,
     ) -> Response:
-        stopped, now = self._operations.fleet_pause(), self._operations.now()
+        stopped, now = self._operations.pauses.fleet_pause(), self._operations.now()
         page = page_of(
             title,
             group=group,
@@ -194,4 +194,4 @@ class Console:
         if group not in self._rendered or self._rendered[group][0] != beats:
             facts = await self._gatherer.facts(group, window_of(self._operations.now()))
             self._rendered[group] = (beats, await asyncio.to_thread(group_parts, facts))
-        return {"parts": self._rendered[group][1] | {"fleet": banner(self._operations.fleet_pause())}}
+        return {"parts": self._rendered[group][1] | {"fleet": banner(self._operations.pauses.fleet_pause())}}

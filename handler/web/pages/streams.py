@@ -135,7 +135,9 @@ class FleetNews:
         self._rows.forget(gone)
         rows = await self._rows.of(there)
         outlines = [made.outline for made in rows.values()]
-        parts = {"fleet": banner(self._operations.fleet_pause())} | await asyncio.to_thread(fleet_parts, outlines)
+        parts = {"fleet": banner(self._operations.pauses.fleet_pause())} | await asyncio.to_thread(
+            fleet_parts, outlines
+        )
         changed = {name: markup for name, markup in parts.items() if self._parts.get(name) != markup}
         self._parts = parts
         return {

@@ -339,7 +339,7 @@ def test_disabling_is_the_groups_whole_pause_whichever_api_ends_it(stage: Stage)
     (name,) = (group for group in stage.scene.up.engine.runtimes if group.startswith("web-https-"))
     assert stage.scene.up.operations.group(name).pause.value == "all"
 
-    stage.runner.run(stage.scene.up.operations.resume(ResumeGroup(group=name).group, by="ada"))
+    stage.runner.run(stage.scene.up.operations.pauses.resume(ResumeGroup(group=name).group, by="ada"))
 
     (group,) = stage.listed("listAutoScaleVmGroups", id=stage.group["id"])
     assert group["state"] == "ENABLED"

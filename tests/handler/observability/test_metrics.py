@@ -81,7 +81,7 @@ def test_a_word_in_force_is_one_and_all_others_are_zero(bed: EngineBed) -> None:
         pause = words(up.engine.reports.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["no"] == 1
 
-        await up.operations.pause(up.runtime.id, decisions_only=True, by="ann")
+        await up.operations.pauses.pause(up.runtime.id, decisions_only=True, by="ann")
         pause = words(up.engine.reports.metrics, "trimtab_group_pause", "pause")
         assert sum(pause.values()) == pause["decisions"] == 1
 

@@ -68,11 +68,11 @@ def test_less_than_min_is_refused_with_force_too_unless_paused(bed: EngineBed) -
     async def scene(up: Up) -> None:
         await up.grown(2)
         assert (await up.operations.scale(WEB, 1, force=True, by="ada")).reason is Reason.BELOW_MIN
-        await up.operations.pause(WEB, decisions_only=True, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=True, by="ada")
         assert (await up.operations.scale(WEB, 1, force=False, by="ada")).reason is Reason.PAUSED
         assert (await up.operations.scale(WEB, 1, force=True, by="ada")).reason is Reason.FORCED
         await up.grown(1)
-        await up.operations.resume(WEB, by="ada")
+        await up.operations.pauses.resume(WEB, by="ada")
         await up.grown(2)
 
     bed.run(scene)
@@ -198,7 +198,7 @@ def test_unknown_names_are_answered_with_the_nearest(bed: EngineBed, group: str,
 def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
 
     async def after(up: Up) -> None:
         assert up.status.pause is Pause.ALL
@@ -212,7 +212,7 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(bed: EngineBe
         assert up.status.condition is GroupCondition.PAUSED
         assert bed.machines == {name_of(2)}
         assert up.status.desired == 2
-        await up.operations.resume(WEB, by="ada")
+        await up.operations.pauses.resume(WEB, by="ada")
         await up.grown(3)
 
     bed.run(before)
@@ -222,7 +222,7 @@ def test_a_pause_stops_decisions_and_repair_and_survives_a_restart(bed: EngineBe
 def test_a_pause_of_decisions_leaves_repair_at_work(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=True, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=True, by="ada")
 
     async def after(up: Up) -> None:
         bed.readings.value = 95.0
@@ -241,7 +241,7 @@ def test_a_pause_of_decisions_leaves_repair_at_work(bed: EngineBed) -> None:
 def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, direction=Direction.OUT, by="ada")
 
     async def after(up: Up) -> None:
         assert up.status.pause is Pause.OUT
@@ -250,9 +250,9 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(bed: Eng
         await up.until(lambda: bed.machines == {name_of(2), name_of(3)} and up.settled())
         await up.until(lambda: up.status.reason is Reason.PAUSED)
         assert up.status.desired == 2
-        await up.operations.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.DECISIONS
-        await up.operations.resume(WEB, direction=Direction.OUT, by="bob")
+        await up.operations.pauses.resume(WEB, direction=Direction.OUT, by="bob")
         assert up.status.pause is Pause.IN
         await up.grown(3)
         acts = [(event.name, event.message) for event in await up.operations.history(WEB, before=None, limit=99)]
@@ -266,9 +266,9 @@ def test_a_pause_of_one_direction_survives_a_restart_and_ends_by_itself(bed: Eng
 def test_one_direction_cannot_be_resumed_where_everything_is_paused(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
         with pytest.raises(Refused, match="paused in both directions"):
-            await up.operations.resume(WEB, direction=Direction.IN, by="ada")
+            await up.operations.pauses.resume(WEB, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.ALL
 
     bed.run(scene)
@@ -280,7 +280,7 @@ def test_one_direction_cannot_be_resumed_where_everything_is_paused(bed: EngineB
 def test_a_dry_run_returns_the_steps_and_takes_none(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
         bed.cloud.die(name_of(1))
         await up.operations.scale(WEB, 3, force=True, by="ada")
         assert (await up.operations.converge(WEB, dry_run=True, by="ada")).steps == ()
@@ -299,7 +299,7 @@ def test_a_dry_run_returns_the_steps_and_takes_none(bed: EngineBed) -> None:
 
 
 async def _resumed(up: Up) -> None:
-    await up.operations.resume(WEB, by="ada")
+    await up.operations.pauses.resume(WEB, by="ada")
 
 
 def test_many_members_that_vanish_at_once_count_as_gone_only_when_a_person_confirms(bed: EngineBed) -> None:
@@ -455,7 +455,7 @@ def test_no_member_leaves_by_name_below_min_unless_the_group_is_paused(bed: Engi
             assert (refused.winner, refused.desired_to) == (None, 2)
         await up.passed(2)
         assert {record.phase for record in up.store.members(WEB)} == {Phase.IN_SERVICE}
-        await up.operations.pause(WEB, decisions_only=True, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=True, by="ada")
         forced = await up.operations.members.dismiss(WEB, name_of(2), force=True, by="ada")
         assert forced.desired_to == 1
         await up.grown(1)
@@ -596,15 +596,15 @@ def test_an_order_that_arrives_while_a_pass_gathers_counts_for_that_pass(bed: En
         await up.grown(2)
         await up.operations.scale(WEB, 3, force=False, by="ada")
         await up.grown(3)
-        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
         await up.operations.scale(WEB, 2, force=True, by="ada")
         bed.cloud.list = slowly  # type: ignore[method-assign]
         await asyncio.to_thread(listings.acquire)  # a pass that only looks
-        await up.operations.resume(WEB, by="ada")
+        await up.operations.pauses.resume(WEB, by="ada")
         permits.release()
         await asyncio.to_thread(listings.acquire)  # a pass that is to make three two
         if meanwhile == "pause":
-            await up.operations.pause(WEB, decisions_only=False, by="ada")
+            await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
         else:
             await up.operations.scale(WEB, 3, force=False, by="ada")
         permits.release(100)

@@ -60,7 +60,7 @@ def test_one_member_is_repaired_by_order_and_no_other(bed: EngineBed) -> None:
 def test_a_paused_group_s_member_is_not_touched(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, by="ada")
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
         with pytest.raises(Refused, match="web is paused, ORPHANED or not in mode act"):
             await up.operations.members.converge(WEB, min(bed.machines), by="ada")
 

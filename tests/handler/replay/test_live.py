@@ -40,11 +40,11 @@ async def ups_and_downs(up: Up) -> None:
         await up.until(lambda size=size: up.serving() == size)
         await up.ticked(3)
     up.bed.readings.value = 50.0
-    await up.operations.pause_all(decisions_only=False, because="a drill", by="ann")
+    await up.operations.pauses.pause_all(decisions_only=False, because="a drill", by="ann")
     await up.ticked(3)
-    await up.operations.resume_all(by="ann")
+    await up.operations.pauses.resume_all(by="ann")
     await up.ticked(2)
-    await up.operations.pause(WEB, decisions_only=False, by="ann")
+    await up.operations.pauses.pause(WEB, decisions_only=False, by="ann")
     await up.ticked(3)
 
 

@@ -28,7 +28,9 @@ def bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineBed:
 
 
 async def stop(up: Up, direction: Direction | None = None) -> FleetPause | None:
-    return await up.operations.pause_all(decisions_only=False, direction=direction, because="storage moves", by="ada")
+    return await up.operations.pauses.pause_all(
+        decisions_only=False, direction=direction, because="storage moves", by="ada"
+    )
 
 
 def with_later(text: str) -> str:
@@ -38,7 +40,7 @@ def with_later(text: str) -> str:
 def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_on_as_they_were(bed: EngineBed) -> None:
     async def before(up: Up) -> None:
         await up.grown(2)
-        await up.operations.pause(WEB, decisions_only=False, direction=Direction.IN, by="bob")
+        await up.operations.pauses.pause(WEB, decisions_only=False, direction=Direction.IN, by="bob")
         await stop(up)
         bed.cloud.die(name_of(1))
 
@@ -53,10 +55,10 @@ def test_all_groups_stand_still_over_a_restart_those_declared_later_too_and_go_o
         assert up.status.fleet_pause is not None
         assert up.status.fleet_pause.because == "storage moves"
         assert up.status.pause is Pause.IN
-        await up.operations.resume_all(by="eve")
+        await up.operations.pauses.resume_all(by="eve")
         await up.grown(2)
         await up.until(lambda: len(bed.cloud.ours(INSTALLATION, LATER)) == 2)
-        assert (up.status.pause, up.status.fleet_pause, up.operations.fleet_pause()) == (Pause.IN, None, None)
+        assert (up.status.pause, up.status.fleet_pause, up.operations.pauses.fleet_pause()) == (Pause.IN, None, None)
         acts = [(event.name, event.by) for event in await up.operations.history(WEB, before=None, limit=99)]
         assert [act for act in acts if act[0].endswith("_all")] == [("resume_all", "eve"), ("pause_all", "ada")]
 
@@ -82,7 +84,7 @@ def test_a_pass_that_runs_finishes_its_call_and_begins_no_other(bed: EngineBed) 
         may_end.set()
         await up.passed(3)
         assert len(bed.machines) == 3
-        await up.operations.resume_all(by="ada")
+        await up.operations.pauses.resume_all(by="ada")
         await up.grown(4)
 
     bed.run(scene)
@@ -96,7 +98,7 @@ def test_a_forced_size_is_stored_and_not_carried_out_before_the_fleet_resumes(be
         assert (await up.operations.scale(WEB, 3, force=True, by="bob")).desired_to == 3
         await up.passed(2)
         assert len(bed.machines) == 2
-        await up.operations.resume_all(by="ada")
+        await up.operations.pauses.resume_all(by="ada")
         await up.grown(3)
 
     bed.run(scene)
@@ -108,11 +110,11 @@ def test_one_direction_of_the_fleet_pauses_and_goes_on(bed: EngineBed) -> None:
         await stop(up, Direction.OUT)
         bed.readings.value = 95.0
         await up.until(lambda: up.status.reason is Reason.PAUSED)
-        await up.operations.resume_all(direction=Direction.OUT, by="ada")
+        await up.operations.pauses.resume_all(direction=Direction.OUT, by="ada")
         await up.grown(3)
         await stop(up)
         with pytest.raises(Refused, match="paused in both directions"):
-            await up.operations.resume_all(direction=Direction.OUT, by="ada")
+            await up.operations.pauses.resume_all(direction=Direction.OUT, by="ada")
 
     bed.run(scene)
 
@@ -128,7 +130,7 @@ def test_a_pause_that_cannot_be_stored_stops_no_group(bed: EngineBed, monkeypatc
             patched.setattr(SqliteStore, "save_fleet_pause", full)
             with pytest.raises(StoreError):
                 await stop(up)
-        assert up.operations.fleet_pause() is None
+        assert up.operations.pauses.fleet_pause() is None
         assert up.runtime.state.fleet_pause is None
 
     bed.run(scene)

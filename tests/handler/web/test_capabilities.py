@@ -67,7 +67,7 @@ def test_aodhs_notification_executes_at_the_alarm_and_not_at_its_end(tmp_path: P
 
 def test_a_refused_execution_is_403_with_the_reason(tmp_path: Path) -> None:
     async def scene(outside: Outside) -> None:
-        await outside.daemon.operations.pause(WEB, decisions_only=True, by="test")
+        await outside.daemon.operations.pauses.pause(WEB, decisions_only=True, by="test")
         status, answer = await execute(outside)
         assert (status, answer["reason"]) == (403, "paused")
         assert outside.counted("execute", "refused") == 1

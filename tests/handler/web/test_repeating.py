@@ -74,7 +74,7 @@ def test_what_was_interrupted_is_never_done_again(tmp_path: Path) -> None:
             calls.append(1)
             raise asyncio.CancelledError
 
-        up.operations.pause = killed  # type: ignore[method-assign]
+        up.operations.pauses.pause = killed  # type: ignore[method-assign]
         with pytest.raises(asyncio.CancelledError):
             await post(build(up.operations), PAUSE)
 
@@ -93,7 +93,7 @@ def test_a_store_that_fails_within_an_act_leaves_it_unknown(tmp_path: Path) -> N
         async def full(*_: object, **__: object) -> None:
             raise StoreError("the disk is full")
 
-        up.operations.pause = full  # type: ignore[method-assign]
+        up.operations.pauses.pause = full  # type: ignore[method-assign]
         assert (await post(app, PAUSE)).status == 503
         assert (await post(app, PAUSE)).json["type"] == uri_of(Problem.OUTCOME_UNKNOWN)
 
@@ -112,14 +112,14 @@ def test_a_refusal_is_kept_too(tmp_path: Path) -> None:
 
 def test_while_the_first_is_carried_out_a_repetition_is_asked_to_wait(tmp_path: Path) -> None:
     async def scene(up: Up, app: FastAPI) -> None:
-        begun, go_on, whole = asyncio.Event(), asyncio.Event(), up.operations.pause
+        begun, go_on, whole = asyncio.Event(), asyncio.Event(), up.operations.pauses.pause
 
         async def slow(*given: Any, **more: Any) -> None:
             begun.set()
             await go_on.wait()
             await whole(*given, **more)
 
-        up.operations.pause = slow  # type: ignore[method-assign]
+        up.operations.pauses.pause = slow  # type: ignore[method-assign]
         first = asyncio.create_task(post(app, PAUSE))
         await begun.wait()
         meanwhile = await post(app, PAUSE)

@@ -105,7 +105,7 @@ def test_gets_without_the_token_cause_no_request_to_members_or_clouds(tmp_path: 
 
     async def scene(up: Up) -> int:
         await up.grown(2)
-        await up.operations.pause(up.runtime.id, decisions_only=False, by="test")
+        await up.operations.pauses.pause(up.runtime.id, decisions_only=False, by="test")
         app = build(up.operations)
         served = [path for path, methods in app.openapi()["paths"].items() if "get" in methods]
         gate = Gate(app, Access(trusted=False, port=8460, token=TOKEN))

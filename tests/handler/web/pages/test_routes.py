@@ -293,7 +293,7 @@ def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
     async def scene(site: Site) -> None:
         operations = site.up.operations
         assert "fleet-pause" not in (await site.get("/"))[2]
-        await operations.pause_all(decisions_only=False, because="<i>storage</i>", by="<b>ada</b>")
+        await operations.pauses.pause_all(decisions_only=False, because="<i>storage</i>", by="<b>ada</b>")
         for path in ("/", "/groups/web", "/groups/unknown"):
             page = (await site.get(path))[2]
             assert "The whole fleet: paused" in page
@@ -301,7 +301,7 @@ def test_every_page_says_that_the_whole_fleet_is_paused(tmp_path: Path) -> None:
             assert "&lt;b&gt;ada&lt;/b&gt;" in page
         async with site.events() as events:
             await events.next("tick")
-            await operations.resume_all(by="ada")
+            await operations.pauses.resume_all(by="ada")
             async with asyncio.timeout(PATIENT):
                 while (await events.next("tick"))["parts"]["fleet"]:
                     pass
