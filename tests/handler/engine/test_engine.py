@@ -98,13 +98,16 @@ def test_more_than_max_that_were_found_stay_until_a_person_lowers_them(bed: Engi
 
 
 def test_the_first_size_is_never_taken_from_a_partial_listing_that_follows_a_complete_one(bed: EngineBed) -> None:
-    """At the first pass nothing can be written; at the second half of the cloud does not answer."""
+    """While the one complete listing comes, nothing can be written; half of the cloud does not answer otherwise."""
     for number in range(1, 5):
         bed.cloud.add(name_of(number))
         bed.edge.states[name_of(number)] = RegistrationState.SERVING
+    bed.cloud.partial = True
 
     async def scene(up: Up) -> None:
         with _full(up.store):
+            bed.cloud.partial = False
+            await up.until(lambda: up.runtime.seen is not None and up.runtime.seen.world.complete)
             await up.until(lambda: up.runtime.unrecorded is not None)
             bed.cloud.partial = True
             await up.until(lambda: up.runtime.seen is not None and not up.runtime.seen.world.complete)
