@@ -72,6 +72,8 @@ def test_a_case_of_a_contract_is_marked_where_the_cloud_is_there(
     facts.write_text('{"oneflow": "http://127.0.0.1:2474"}')
     monkeypatch.setattr(real_clouds, "OPENSTACK", "demo")
     monkeypatch.setattr(real_clouds, "OPENNEBULA", str(facts))
+    monkeypatch.setattr(real_clouds, "VAULT", "http://127.0.0.1:8200")
+    monkeypatch.setattr(real_clouds, "VAULT_TOKEN", "root")
     (case,) = real_clouds.stages(cloud, object())
     assert (case.id, [(mark.name, mark.args) for mark in case.marks]) == (f"{cloud}-bed", [("bed", (cloud,))])
 
@@ -79,4 +81,5 @@ def test_a_case_of_a_contract_is_marked_where_the_cloud_is_there(
 def test_without_a_real_cloud_there_is_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_clouds, "OPENSTACK", "")
     monkeypatch.setattr(real_clouds, "OPENNEBULA", "")
-    assert [real_clouds.stages(cloud, object()) for cloud in real_clouds.NAMES] == [[], [], []]
+    monkeypatch.setattr(real_clouds, "VAULT", "")
+    assert [real_clouds.stages(cloud, object()) for cloud in real_clouds.NAMES] == [[] for _ in real_clouds.NAMES]
