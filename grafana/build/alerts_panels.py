@@ -104,7 +104,7 @@ def telling() -> list[Panel]:
         hiding(
             bars(
                 "Notices",
-                "Attempts to tell of a group's trouble. failed comes again; given_up was told to no one.",
+                "Attempts to send a notice of a group's trouble. failed is tried again; given_up reached no receiver.",
                 events(f"trimtab_notices_total{{{HERE}}}", "{{kind}}: {{result}}", "kind", "result"),
             )
         ),

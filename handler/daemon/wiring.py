@@ -186,7 +186,7 @@ def _log_plugin(plugin: str, wrong: str | None) -> None:
         logs.warn("plugin_failed", plugin=plugin, error=wrong)
 
 
-def _tell_of_secret(path: str, wrong: str | None) -> None:
+def _log_secret(path: str, wrong: str | None) -> None:
     if wrong is None:
         logs.say("vault_recovered", path=path)
     else:
@@ -195,4 +195,4 @@ def _tell_of_secret(path: str, wrong: str | None) -> None:
 
 def secret_reader() -> SecretReader:
     """Build the reader of secrets; it knows no vault until it is given a catalogue to use."""
-    return SecretReader(os.environ, lambda: clock.moment().steady, _tell_of_secret)
+    return SecretReader(os.environ, lambda: clock.moment().steady, _log_secret)

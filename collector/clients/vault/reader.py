@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _AGAIN: Seconds = 10.0
 """After it a path that could not be read is tried again."""
 
-Tell = Callable[[str, str | None], None]
-"""Is told of a path that something is wrong with it, and what; or that it is right again (``None``)."""
+ReportPath = Callable[[str, str | None], None]
+"""Takes a path and what is wrong with it; or that it is right again (``None``)."""
 
 
-def tell_no_one(_path: str, _wrong: str | None) -> None:
-    """For callers whose errors are shown where a secret is asked for."""
+def report_nothing(_path: str, _wrong: str | None) -> None:
+    """Report nothing: the caller shows errors where a secret is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,13 @@ class SecretReader:
     Args:
         environ: where environment variables and the place of credentials are read.
         elapsed: a clock that is never set.
-        tell: see `Tell`; called by the thread of `use` and `refresh`.
+        report: see `ReportPath`; called by the thread of `use` and `refresh`.
     """
 
-    def __init__(self, environ: Mapping[str, str], elapsed: Callable[[], Seconds], tell: Tell = tell_no_one) -> None:
-        self._environ, self._elapsed, self._tell = environ, elapsed, tell
+    def __init__(
+        self, environ: Mapping[str, str], elapsed: Callable[[], Seconds], report: ReportPath = report_nothing
+    ) -> None:
+        self._environ, self._elapsed, self._report = environ, elapsed, report
         self._turn = threading.Lock()
         self._access: VaultAccess | None = None
         self._client: VaultClient | None = None
@@ -114,7 +116,7 @@ class SecretReader:
             else:
                 if self._wrong.pop(path, None) is not None:
                     recovered = True
-                    self._tell(path, None)
+                    self._report(path, None)
         return recovered
 
     def _is_due(self, path: str, now: Seconds) -> bool:
@@ -135,4 +137,4 @@ class SecretReader:
     def _is_wrong(self, path: str, words: str, now: Seconds) -> None:
         before, self._wrong[path] = self._wrong.get(path), _Wrong(words=words, tried_at=now)
         if before is None or before.words != words:
-            self._tell(path, words)
+            self._report(path, words)
