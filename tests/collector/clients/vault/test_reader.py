@@ -32,10 +32,10 @@ class Stage:
     """A reader beside a vault, at a time that the test sets."""
 
     def __init__(self, vault: FakeVault) -> None:
-        self.vault, self.now, self.told = vault, 1000.0, list[tuple[str, bool]]()
+        self.vault, self.now, self.reported = vault, 1000.0, list[tuple[str, bool]]()
         self.environ = {"TOKEN": vault.token()}
         self.reader = SecretReader(
-            self.environ, lambda: self.now, lambda path, wrong: self.told.append((path, wrong is not None))
+            self.environ, lambda: self.now, lambda path, wrong: self.reported.append((path, wrong is not None))
         )
 
     def catalogue(self, second: str = "secret/app/db") -> Catalogue:
@@ -87,10 +87,10 @@ def test_an_outage_keeps_the_last_value_and_is_told_once_with_its_end(stage: Sta
     for _ in range(5):
         assert not stage.later(301.0)
         assert stage.reader(PASSWORD) == "first"
-    assert stage.told == [("secret/app/db", True)]
+    assert stage.reported == [("secret/app/db", True)]
     stage.vault.dead = False
     assert stage.later(11.0)
-    assert stage.told == [("secret/app/db", True), ("secret/app/db", False)]
+    assert stage.reported == [("secret/app/db", True), ("secret/app/db", False)]
 
 
 def test_a_vault_that_was_silent_at_the_start_is_asked_again(stage: Stage) -> None:
@@ -129,10 +129,10 @@ def test_a_new_token_takes_effect_with_the_next_reading(stage: Stage) -> None:
     stage.reader.use(stage.catalogue())
     stage.vault.revoke_all()
     stage.later(301.0)
-    assert stage.told == [("secret/app/db", True)]
+    assert stage.reported == [("secret/app/db", True)]
     stage.environ["TOKEN"] = stage.vault.token()
     stage.later(11.0)
-    assert stage.told[-1] == ("secret/app/db", False)
+    assert stage.reported[-1] == ("secret/app/db", False)
 
 
 @pytest.mark.parametrize("field", ["empty", "missing"])
@@ -157,10 +157,10 @@ def test_a_field_that_holds_nothing_is_no_secret(stage: Stage, field: str) -> No
 def test_a_strange_answer_is_an_outage_and_not_repeated(stage: Stage, fault: object) -> None:
     stage.reader.use(stage.catalogue())
     stage.vault.script("secret/data/app/db", fault)  # type: ignore[arg-type]
-    told = list[str | None]()
-    stage.reader._tell = lambda _, wrong: told.append(wrong)
+    reported = list[str | None]()
+    stage.reader._report = lambda _, wrong: reported.append(wrong)
     stage.later(301.0)
-    (wrong,) = told
+    (wrong,) = reported
     assert wrong is not None
     assert "first" not in wrong
     assert stage.reader(PASSWORD) == "first"
