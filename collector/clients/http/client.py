@@ -358,8 +358,7 @@ def _sendable(token: str, ref: SecretRef) -> str:
     """
     if token.isascii() and token.isprintable():
         return token
-    where = f"the variable {ref.env}" if ref.env is not None else f"the file {ref.file}"
-    raise TrimtabError(f"the token in {where} cannot be sent: it is not one line of plain ASCII")
+    raise TrimtabError(f"the token in {ref.place} cannot be sent: it is not one line of plain ASCII")
 
 
 def _read_trust(trust: Trust) -> _Trusting:
