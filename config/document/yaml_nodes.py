@@ -30,8 +30,9 @@ MERGE: Final = f"{STANDARD}merge"
 _LONGEST_EXPLAINED: Final = 256 * 1024
 """Characters; ruamel.yaml takes seconds for as many."""
 _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_READ_OTHERWISE: Final = re.compile("[\x85\u2028\u2029\ufeff]")
-"""Line breaks of YAML 1.1, which libyaml takes for such, and the mark of byte order."""
+_READ_OTHERWISE: Final = re.compile("[\x85\u2028\u2029\ufeff]|!\\S*[ \\t]+&")
+"""Line breaks of YAML 1.1, which libyaml takes for such, the mark of byte order, and a tag before an anchor: libyaml
+has the place of the anchor."""
 
 _ENDS: Final = (yaml.CollectionEndEvent, ruamel.CollectionEndEvent)
 _ALIASES: Final = (yaml.AliasEvent, ruamel.AliasEvent)
