@@ -1,7 +1,7 @@
 """The declaration on a worker's own machine, held against the one that the workers before it took.
 
 Each machine has a copy of the file. A standby with another copy does not take over by itself: an older copy would let
-groups go that are declared, or lower bounds, at the moment at which nobody looks.
+groups go that are declared, or lower bounds, at a moment at which no person looks.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Redeclare:
 class DeleteDeclared:
     """Delete an entity that nothing uses. The members of a group leave first, which ``members`` must allow.
 
-    Whoever may declare may delete what has no members; to have members leave takes the right to delete groups.
+    A caller who may declare may delete what has no members; to have members leave takes the right to delete groups.
     """
 
     section: Section

@@ -130,7 +130,7 @@ class OidcLogin:
             if known is not None and known.provider == provider and now - known.read_at < _KEPT:
                 return known
             if trouble is not None and trouble.provider == provider and now - trouble.at < _NOT_YET:
-                raise Refused(trouble.words)  # whoever asks in a queue must not wait for one deadline after another
+                raise Refused(trouble.words)  # callers in a queue must not wait for one deadline after another
             try:
                 self._settings = known = await self._read(provider)
             except Refused as error:

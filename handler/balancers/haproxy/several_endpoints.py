@@ -67,8 +67,8 @@ class HaproxySeveral:
             NotFound: every process lacks the backend. If only some lack it, the balancer is unreadable.
         """
         read = self._read()
-        everyone = dict.fromkeys(member for registrations in read for member in registrations)
-        return {member: together(member, [registrations.get(member) for registrations in read]) for member in everyone}
+        members = dict.fromkeys(member for registrations in read for member in registrations)
+        return {member: together(member, [registrations.get(member) for registrations in read]) for member in members}
 
     def _read(self) -> Sequence[Mapping[MemberName, Registration]]:
         read: list[Mapping[MemberName, Registration]] = []
