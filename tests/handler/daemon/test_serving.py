@@ -216,6 +216,13 @@ def test_an_address_with_protection_and_users_is_listened_on() -> None:
         assert listener.getsockname()[0] == "0.0.0.0"
 
 
+def test_an_answers_body_does_not_wait_until_its_head_is_acknowledged() -> None:
+    with bind_tcp("127.0.0.1", 0) as listener:
+        listener.listen()
+        with socket.create_connection(listener.getsockname()), listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_port_that_is_taken_is_refused_with_what_to_do() -> None:
     with bind_tcp("127.0.0.1", 0) as first:
         first.listen()
