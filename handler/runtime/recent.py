@@ -22,7 +22,9 @@ class Recent:
     def series(self, runtime: GroupRuntime) -> SeriesRecorder:
         """One group's; empty before its first tick."""
         interval = runtime.definition.group.interval
-        series = self._series.setdefault(runtime.id, SeriesRecorder(interval))
+        series = self._series.get(runtime.id)
+        if series is None:
+            series = self._series[runtime.id] = SeriesRecorder(interval)
         series.paced(interval)
         return series
 

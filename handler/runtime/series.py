@@ -139,8 +139,8 @@ class SeriesRecorder:
 
     def last_sizes(self) -> tuple[float | None, ...] | None:
         """Desired, in service, min and max as last recorded."""
-        rows = self._sizes.rows()
-        return tuple(map(_known, rows[-1, 1:])) if len(rows) else None
+        last = self._sizes.last()
+        return None if last is None else tuple(map(_known, last))
 
     def sketch(self, now: Instant, parts: int) -> Sketch:
         """The sizes of the last half hour, the last row of each of so many equal parts."""
@@ -191,6 +191,13 @@ class _Ring:
             self._count += 1
         else:
             self._first = (self._first + 1) % capacity
+
+    def last(self) -> list[float] | None:
+        """The numbers of the newest row; ``None``: there is none."""
+        if not self._count:
+            return None
+        newest: list[float] = self._table[(self._first + self._count - 1) % len(self._table), 1:].tolist()
+        return newest
 
     def rows(self) -> npt.NDArray[np.float64]:
         """A copy, oldest first."""
