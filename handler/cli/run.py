@@ -38,7 +38,7 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     json: AsJson = False,
 ) -> None:
     """Run the daemon until INT or TERM. Members go on serving when it stops; HUP reloads."""
-    import asyncio
+    import uvloop
 
     from handler import logs
     from handler.daemon import stray_output
@@ -49,9 +49,9 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     with refusals(json), stray_output.caught(logs.warn) as stream:
         logs.configure(stream=stream, json=json)
         if worker is None:
-            asyncio.run(run_until_signal(file, directory(state), host=host, port=port))
+            uvloop.run(run_until_signal(file, directory(state), host=host, port=port))
             return
         from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
 
         options = WorkerOptions(name=worker, url=url, span=lease or SPAN, accepts_file=accept_file)
-        asyncio.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))
+        uvloop.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))
