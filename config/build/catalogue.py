@@ -127,6 +127,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         profiles=MappingProxyType(profiles),
         groups=MappingProxyType(groups),
         alerts=MappingProxyType(alerts),
+        writable=document.writable,
         record=None if document.record is None else document.record.settings,
         listen=ListenOn() if document.listen is None else document.listen.settings,
         seal=None if document.seal is None else document.seal.key.ref,

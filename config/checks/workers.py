@@ -35,6 +35,15 @@ def _findings(catalogue: Catalogue) -> Iterator[Finding]:
         yield Finding(
             ("store",), "workers need a store that all of them reach: declare PostgreSQL here, or run without --worker"
         )
+    if catalogue.writable:
+        yield Finding(
+            ("writable",),
+            "each worker has its own copy of the file, and a change of one would bar the others: leave it out",
+        )
+    yield from _places(catalogue)
+
+
+def _places(catalogue: Catalogue) -> Iterator[Finding]:
     for cloud in catalogue.clouds.values():
         if isinstance(cloud, ProcessCloud):
             words = "its members are processes of one machine, which no other worker could see: run without --worker"

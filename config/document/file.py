@@ -290,6 +290,11 @@ class Document(Declared):
         {"command": ["/usr/local/bin/page"]},
         left_out="nothing is sent",
     )
+    writable: bool = key(
+        "Whether a setting that a person applies is written into this file, in place of the value that stands there.",
+        True,
+        default=False,
+    )
     record: Annotated[RecordDocument | None, Given] = key(
         "Keep every sample of every tick, for export and replay.",
         {"budget": "10GiB", "whole": "7d", "then": "5m"},

@@ -29,13 +29,26 @@ def spliced(text: str, reading: ParsedText, values: Mapping[Where, str]) -> str:
     after = text
     by_place = sorted(values, key=lambda where: _offset(text, reading, where), reverse=True)
     for where in by_place:
-        start = _offset(text, reading, where)
-        found = _SCALAR.match(text, start)
-        if found is None:
-            raise _unlike(reading, where)
-        after = after[:start] + values[where] + after[found.end() :]
+        found = _scalar(text, reading, where)
+        after = after[: found.start()] + values[where] + after[found.end() :]
     _require_only(reading, after, values)
     return after
+
+
+def scalar_at(text: str, reading: ParsedText, where: Where) -> str:
+    """Return a value as it is written, its quotes included.
+
+    Raises:
+        Refused: as `spliced`.
+    """
+    return _scalar(text, reading, where)[0]
+
+
+def _scalar(text: str, reading: ParsedText, where: Where) -> re.Match[str]:
+    found = _SCALAR.match(text, _offset(text, reading, where))
+    if found is None:
+        raise _unlike(reading, where)
+    return found
 
 
 def _offset(text: str, reading: ParsedText, where: Where) -> int:

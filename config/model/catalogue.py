@@ -341,9 +341,11 @@ class Catalogue:
     profiles: Mapping[ProfileId, Profile]
     groups: Mapping[GroupId, Group]
     alerts: Mapping[AlertId, Alert] = field(default_factory=lambda: MappingProxyType({}))
+    writable: bool = False
+    """A setting that a person applies is written into the file. No decision depends on it, nor does the digest."""
     record: Recording | None = None
     """Keep every sample of every tick, and how; ``None``: the file does not ask for it.
-    No decision depends on it, nor does the digest."""
+    Nor does the digest depend on it."""
     listen: ListenOn = field(default_factory=ListenOn)
     """Where the daemon listens. No decision depends on it, nor does the digest."""
     seal: SecretRef | None = None

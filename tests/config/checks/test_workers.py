@@ -24,6 +24,7 @@ def test_what_every_machine_reaches_alike_is_accepted() -> None:
     ("text", "line", "words"),
     [
         (CLOUD, 1, "store: workers need a store that all of them reach"),
+        (STORE + CLOUD + "writable: true\n", 3, "writable: each worker has its own copy of the file"),
         (STORE + "clouds: {box: {process: {}}}\n", 2, "clouds.box: its members are processes of one machine"),
         (
             STORE + CLOUD + "balancers: {near: {shared_listener: {listen: '127.0.0.1:8080'}}}\n",
@@ -36,7 +37,7 @@ def test_what_every_machine_reaches_alike_is_accepted() -> None:
             "balancers.edge: /run/h.sock is a socket of each worker's own machine",
         ),
     ],
-    ids=["store in a file", "process cloud", "shared listener", "unix socket"],
+    ids=["store in a file", "a file that is written", "process cloud", "shared listener", "unix socket"],
 )
 def test_what_belongs_to_one_machine_is_refused(text: str, line: int, words: str) -> None:
     (problem,) = found(text)

@@ -106,6 +106,7 @@ CASES = (
     ("flavor: small", "flavor: large", "profiles.vm.flavor: changed", "vms"),
     ('"0 9 * * *"', '"0 8 * * *"', "policies.days.schedule: 0 9 * * * → 0 8 * * *", "web"),
     ("groups:\n", "mibs: [{folder}]\ngroups:\n", "mibs: added", ""),
+    ("groups:\n", "writable: true\ngroups:\n", "writable: not set → true", ""),
     ("groups:\n", "record: {budget: 1GiB}\ngroups:\n", "record: added", ""),
     ("groups:\n", "cloudstack_api: {states: lower}\ngroups:\n", "cloudstack_api: added", ""),
     ("groups:\n", "listen: {address: 127.0.0.1:8461}\ngroups:\n", "listen.address: not set → 127.0.0.1:8461", ""),
