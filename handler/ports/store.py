@@ -30,6 +30,7 @@ from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
 from handler.ports.key_pairs import KeyPairStore
 from handler.ports.passwords import PasswordStore
+from handler.ports.settings import SettingStore
 from handler.ports.stored import (
     EVERY_KIND,
     Creates,
@@ -142,6 +143,7 @@ class Store(
     OutsideStore,
     PasswordStore,
     RollingStore,
+    SettingStore,
     Protocol,
 ):
     """The one place that remembers."""

@@ -49,6 +49,7 @@ from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import claimed
 from handler.store.schema import groups
 from handler.store.session import KeptFleets, write_note
+from handler.store.setting_rows import SettingRows
 from handler.store.writer import StoreWriter
 from trigger.requests import FleetPause, GroupState
 
@@ -68,6 +69,7 @@ class SqlStore(
     MemberRows,
     PasswordRows,
     RollingRows,
+    SettingRows,
 ):
     """The store over one database."""
 

@@ -15,6 +15,7 @@ from handler.planning.world import Attempts
 from handler.ports.alerts import TokenHash
 from handler.ports.declarations import EntityChange
 from handler.ports.notices import DecisionNotice, Notice
+from handler.ports.settings import AppliedSettings, SettingValue
 from trigger.explain.basis import Basis
 from trigger.explain.explanation import (
     AnswerExplanation,
@@ -90,5 +91,7 @@ TAGS: Final[Mapping[type, str]] = {
     TakenStep: "Taken",
     Entity: "Entity",
     EntityChange: "EntityChange",
+    AppliedSettings: "AppliedSettings",
+    SettingValue: "SettingValue",
 }
 """Every class that can be stored. Add a line for a new one; a tag never changes, and no two are equal."""

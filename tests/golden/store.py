@@ -35,6 +35,7 @@ from handler.ports.identity import StoredCall, StoredToken, StoredUser
 from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.notices import Filed
 from handler.ports.passwords import StoredPassword
+from handler.ports.settings import AppliedSettings
 from handler.ports.store import Edited
 from handler.ports.stored import Event
 from handler.recording.events import RecordingSelection, write_events
@@ -99,6 +100,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.save_converged(WEB, filled(Converged), wholly=True)
     store.attach(act, a_definition("web"), (filled(Attachment),), ())
     store.bind(WEB, filled(BalancerProvision))
+    store.save_applied_settings(WEB, filled(AppliedSettings))
     store.save_begun(WEB, {MemberName("web-k3f9ab-1"): filled(StateSince)}, ())
     store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
     store.file_notices((filled(Filed),))
@@ -188,6 +190,7 @@ def reads(store: SqliteStore) -> dict[str, Any]:
         "members": [store.members(name) for name in names],
         "revisions": [store.revisions(name) for name in names],
         "bindings": [store.bindings(name) for name in names],
+        "applied settings": [store.applied_settings(name) for name in names],
         "history": [store.history(name, before=None, limit=100) for name in names],
         "span": store.span_at(WEB, at(61)),
         "packed spans": store.spans_begun(GroupId("worker"), at(200), at(300), 100),

@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0038');
+INSERT INTO "alembic_version" VALUES('0043');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -38,6 +38,13 @@ CREATE TABLE answers (
 );
 INSERT INTO "answers" VALUES('web','alarm-1',1700000001.0,'scaled_out',3,5);
 INSERT INTO "answers" VALUES('web','p',1700000008.0,'quiet',5,5);
+CREATE TABLE applied_settings (
+	group_id TEXT NOT NULL, 
+	applied TEXT NOT NULL, 
+	CONSTRAINT pk_applied_settings PRIMARY KEY (group_id), 
+	CONSTRAINT fk_applied_settings_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "applied_settings" VALUES('web','{"type":"AppliedSettings","at":1.5,"by":"word","owner":"file","values":[{"type":"SettingValue","where":["word"],"before":"word","after":"word"}],"entries":{"word":"word"},"revision":7,"is_return":true}');
 CREATE TABLE attachments (
 	group_id TEXT NOT NULL, 
 	balancer TEXT NOT NULL, 
