@@ -139,13 +139,13 @@ def _misplaced(
     return {}
 
 
-def taken_again(path: Path, before: Declared) -> Declared:
-    """Read the file again. The entities of the API stay, and an edit may take away nothing that they use.
+def taken_again(file: ParsedText, before: Declared) -> Declared:
+    """Take the file again. The entities of the API stay, and an edit may take away nothing that they use.
 
     Raises:
         DeclarationError: the file is refused, also for what it would do to entities of the API.
     """
-    file, quarantined = read(path), before.merged.quarantined
+    quarantined = before.merged.quarantined
     lost = [
         problem for key, problem in losses(before.catalogue, file, before.entities.values()) if key not in quarantined
     ]

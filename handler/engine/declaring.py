@@ -10,13 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from config.document.entities import Entity
-from config.errors import DeclarationError, Problem, Refused
+from config.document.places import read_places
+from config.errors import DeclarationError, Problem, Refused, StoreError
+from config.load import read
 from config.model.edits import Edit
 from config.model.where import Where
 from config.units import AccountId, GroupId
 from handler import logs
 from handler.engine.assembly import Reloaded, words_of
 from handler.engine.declared import Declared, changed, taken_again
+from handler.engine.file_text import FileText
 from handler.identity.actors import Actor, Origin
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision, changes_between
 from handler.runtime.definitions import definitions, edited_by
@@ -86,7 +89,7 @@ class Declaring:
         async with engine.changing:
             before = engine.declared()
             try:
-                after = await asyncio.to_thread(taken_again, engine.parts.file, before)
+                after = await asyncio.to_thread(lambda: taken_again(read(engine.parts.file), before))
                 found = await engine.take(after, by=by)
             except DeclarationError as error:
                 engine.reports.metrics.refused()
@@ -95,14 +98,44 @@ class Declaring:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
             await engine.ingest.hooks.load()
-        old, new = before.catalogue.groups.keys(), after.catalogue.groups.keys()
-        return Reloaded(
-            problems=(),
-            added=tuple(sorted(new - old)),
-            changed=tuple(sorted(old & new & {group for edit in found for group in edit.groups})),
-            orphaned=tuple(sorted(old - new)),
-            edits=found,
-        )
+        return _reloaded(before, after, found)
+
+    async def rewrite(self, propose: Callable[[Declared, str], str], *, by: str) -> Reloaded:
+        """Write another text into the file, and bring it into force; or neither.
+
+        Args:
+            propose: returns the new text, given what is declared and the present text; called in a thread.
+            by: the history keeps the name.
+
+        Raises:
+            Refused: the new text is refused, the file cannot be written or was edited meanwhile; or whatever
+                ``propose`` raises. The file is as it was.
+            StoreError: the store cannot be read or written; likewise.
+        """
+        engine, path = self._engine, self._engine.parts.file
+        async with engine.changing:
+            before = engine.declared()
+            there = await asyncio.to_thread(FileText.of, path)
+
+            def checked() -> tuple[str, Declared]:
+                text = propose(before, there.text)
+                after = taken_again(read_places(text, str(path)), before)
+                engine.parts.refuse(after.catalogue)
+                definitions(after.catalogue, engine.parts.store, path)
+                return text, after
+
+            try:
+                text, after = await asyncio.to_thread(checked)
+                written = await asyncio.to_thread(there.replaced, text)
+                try:
+                    found = await engine.take(after, by=by)
+                except (DeclarationError, StoreError):
+                    await asyncio.to_thread(written.replaced, there.text)
+                    raise
+            except DeclarationError as error:
+                raise Refused(str(error)) from error
+            await engine.ingest.hooks.load()
+        return _reloaded(before, after, found)
 
     async def change(
         self, propose: Callable[[Declared], Proposal], by: Actor, *, members: bool = False, dry_run: bool = False
@@ -223,6 +256,17 @@ class Declaring:
                 desired_to=clamped,
                 changes=tuple(edit.words for edit in edits if group in edit.groups),
             )
+
+
+def _reloaded(before: Declared, after: Declared, edits: tuple[Edit, ...]) -> Reloaded:
+    old, new = before.catalogue.groups.keys(), after.catalogue.groups.keys()
+    return Reloaded(
+        problems=(),
+        added=tuple(sorted(new - old)),
+        changed=tuple(sorted(old & new & {group for edit in edits for group in edit.groups})),
+        orphaned=tuple(sorted(old - new)),
+        edits=edits,
+    )
 
 
 def _words_of(origin: Origin) -> str:
