@@ -37,6 +37,7 @@ from handler.cli.replay import replay
 from handler.cli.roll import definitions, roll, rollback
 from handler.cli.run import run
 from handler.cli.seal import seal
+from handler.cli.settings import settings
 from handler.cli.snapshot import plan, snapshot
 from handler.cli.store import backup, restore, store
 from handler.cli.terminal import (
@@ -96,7 +97,7 @@ class _ByTask(Commands):
             "snapshot",
             "import",
         ),
-        "Roll out a change": ("reload", "declare", "definitions", "roll", "rollback"),
+        "Roll out a change": ("reload", "settings", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
         "Run the daemon": ("run", "cluster", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
         "Say who may do what": ("user", "token", "account", "domain", "audit"),
@@ -121,6 +122,7 @@ app.add_typer(export, name="export")
 app.add_typer(imports, name="import")
 app.add_typer(store, name="store")
 app.add_typer(seal, name="seal")
+app.add_typer(settings, name="settings")
 for _command in (
     run, backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
     definitions, rollback, roll, snapshot, plan, completion,

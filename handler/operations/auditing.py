@@ -21,7 +21,7 @@ from handler.identity.rights import OnGroups, Verb
 from handler.operations.address import BASE, DataclassType, address_of, call_of, right_of
 from handler.operations.authorising import Forbidden
 from handler.operations.lookup import NoSuch
-from handler.operations.outcomes import Asked, Done, MemberPass, Steered
+from handler.operations.outcomes import Asked, Done, MemberPass, SettingsApplied, Steered
 from handler.users.trail import AuditTrail
 from trigger.reasons import Reason
 from trigger.requests import Decision
@@ -124,7 +124,7 @@ def _words(done: Done) -> str:
         case Reloaded() | Redeclared():
             edited = redeclared_words(done) if isinstance(done, Redeclared) else words_of(done.edits)
             return "; ".join(str(problem) for problem in done.problems) or edited
-        case Steered():
+        case Steered() | SettingsApplied():
             return done.words
         case MemberPass():
             return f"{len(done.outcomes)} steps"

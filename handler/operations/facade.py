@@ -33,6 +33,7 @@ from handler.operations.outcomes import Asked
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
+from handler.operations.setting_admin import SettingAdmin
 from handler.operations.size_tags import ChangedSince, expected_revision
 from handler.operations.store_admin import StoreAdmin
 from handler.operations.tuning_admin import TuningAdmin
@@ -82,6 +83,7 @@ class Operations:
         self.declarations = DeclarationAdmin(engine)
         self.webhooks = WebhookAdmin(engine)
         self.tuning = TuningAdmin(engine)
+        self.settings = SettingAdmin(engine)
         self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
         self.keys = KeyAdmin(engine)

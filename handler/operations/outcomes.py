@@ -10,6 +10,7 @@ from config.units import GroupId, Instant, MemberName
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Redeclared
 from handler.leasing.workers import ClusterStatus
+from handler.operations.setting_changes import SettingChange
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.status import Adoption, GroupStatus, RollStatus
@@ -85,6 +86,21 @@ class MemberPass:
     outcomes: tuple[StepOutcome, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsApplied:
+    """The outcome of applying settings, or of going back."""
+
+    group: GroupId
+    dry_run: bool = True
+    """Nothing was changed."""
+    change: SettingChange | None
+    """``None``: the values are declared already."""
+    revision: int | None = None
+    """Of what is declared over the API, which has the values now; ``None``: the file has them."""
+    words: str = ""
+    """What was changed, with its place."""
+
+
 Shown: TypeAlias = Mapping[str, object]
 """The answer's fields, for an operation whose outcome has no class of its own."""
 
@@ -103,6 +119,7 @@ Done: TypeAlias = (
     | Adoption
     | RecordingStatus
     | ClusterStatus
+    | SettingsApplied
     | Shown
 )
 """Every outcome of an operation."""

@@ -14,6 +14,7 @@ from handler.operations.group_operations import GroupOperation
 from handler.operations.key_operations import KeyOperation
 from handler.operations.lookup import NoSuch
 from handler.operations.member_operations import MemberOperation
+from handler.operations.setting_operations import SettingOperation
 from handler.operations.size_operations import SizeOperation
 from handler.operations.user_operations import UserOperation
 
@@ -31,6 +32,7 @@ Operation: TypeAlias = (
     | UserOperation
     | KeyOperation
     | DeclarationOperation
+    | SettingOperation
 )
 OPERATIONS: tuple[type[Operation], ...] = get_args(Operation)
 

@@ -66,6 +66,17 @@ def matches_revision(if_match: str | None, revision: int) -> bool:
     return any(opaque.partition(".")[0] == str(revision) for opaque in strong)
 
 
+def matches_tag(if_match: str | None, tag: str) -> bool:
+    """Tell whether a request may change what has this tag; one without a tag may.
+
+    >>> matches_tag('"a", "b"', '"b"'), matches_tag('W/"b"', '"b"'), matches_tag("*", '"b"'), matches_tag(None, '"b"')
+    (True, False, True, True)
+    """
+    if if_match is None or if_match.strip() == ANY:
+        return True
+    return any(f'"{found["opaque"]}"' == tag for found in _TAG.finditer(if_match) if not found["weak"])
+
+
 def matches_none(if_none_match: str, tag: str) -> bool:
     """Tell whether a reader does not have this tag's answer yet (``If-None-Match``; weak comparison).
 

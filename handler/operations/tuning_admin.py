@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from config.document.overlay import overlaid
 from config.document.places import ParsedText
@@ -13,9 +11,7 @@ from config.errors import Refused
 from config.units import GroupId, Instant
 from handler.engine.declared import Declared
 from handler.engine.engine import Engine
-from handler.identity.grants import Grants
 from handler.operations.lookup import runtime_of
-from handler.operations.setting_changes import SettingChange, require_own, setting_change, wanted_of
 from handler.tuning.known import limit_of, require_known
 from handler.tuning.parameters import Parameter, parameters_of
 from handler.what_if.question import Answer, Question
@@ -35,7 +31,7 @@ class TuningAdmin:
             Refused: it is not declared any more, it is not known what its counters would have shown at another size,
                 or there is nothing to judge by.
         """
-        declared = self._declared(group)
+        declared = declared_of(self._engine, group)
         require_known(declared.catalogue, group)
         limit_of(declared.catalogue, group, None)
         return parameters_of(whole(declared).data, declared.catalogue, group)
@@ -56,7 +52,7 @@ class TuningAdmin:
             NoSuch: there is no such group.
             Refused: why there is no answer.
         """
-        declared, recordings = self._declared(group), self._engine.parts.recordings
+        declared, recordings = declared_of(self._engine, group), self._engine.parts.recordings
         if recordings is None:
             raise Refused("this daemon records nothing")
         require_known(declared.catalogue, group)
@@ -71,45 +67,19 @@ class TuningAdmin:
         )
         return await self._engine.what_if.ask(person, question)
 
-    async def change(self, group: GroupId, values: Mapping[str, str], grants: Grants) -> SettingChange | None:
-        """Return what it takes to declare other values; ``None``: they are declared. Nothing is changed.
 
-        Args:
-            group: a group.
-            values: by name of a parameter, as a person writes them; what is missing is as declared.
-            grants: of the person, who is shown only the groups that are its own.
+def declared_of(engine: Engine, group: GroupId) -> Declared:
+    """Return what is declared, which has the group.
 
-        Raises:
-            NoSuch: there is no such group.
-            Refused: why they cannot be declared.
-        """
-        declared, runtime = self._declared(group), runtime_of(self._engine, group)
-        wanted = wanted_of(self.parameters(group), values)
-        if not wanted:
-            return None
-        require_own(declared, wanted, grants)
-        basis = None if runtime.explanation is None else runtime.explanation.basis
-
-        def work() -> SettingChange:
-            return setting_change(declared, group, wanted, _text(self._engine.parts.file), basis)
-
-        change = await asyncio.to_thread(work)
-        return replace(change, groups=tuple(filter(grants.sees, change.groups)))
-
-    def _declared(self, group: GroupId) -> Declared:
-        runtime_of(self._engine, group)
-        declared = self._engine.declared()
-        if group not in declared.catalogue.groups:
-            raise Refused(f"group {group} is no longer declared: there is no setting to try")
-        return declared
-
-
-def _text(file: Path) -> str:
-    """Read the file. Raises `Refused`."""
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"{file} cannot be read: {error}") from error
+    Raises:
+        NoSuch: there is no such group.
+        Refused: it is no longer declared.
+    """
+    runtime_of(engine, group)
+    declared = engine.declared()
+    if group not in declared.catalogue.groups:
+        raise Refused(f"group {group} is no longer declared: there is no setting to try")
+    return declared
 
 
 def whole(declared: Declared) -> ParsedText:

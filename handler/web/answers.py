@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Redeclared
 from handler.operations.address import Address
-from handler.operations.outcomes import Asked, Done, MemberPass
+from handler.operations.outcomes import Asked, Done, MemberPass, SettingsApplied
 from handler.operations.size_tags import size_tag
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
@@ -38,7 +38,9 @@ async def answered(address: Address, done: Done) -> Response:
 
 
 def _headers(done: object) -> dict[str, str]:
-    """Return the tag of the size that a decision leaves."""
+    """Return the tag of the size that a decision leaves, or of what a dry run of settings has read."""
+    if isinstance(done, SettingsApplied):
+        return {"ETag": done.change.tag} if done.dry_run and done.change is not None else {}
     return {"ETag": size_tag(done.state.revision, done.state.desired)} if isinstance(done, Decision) else {}
 
 

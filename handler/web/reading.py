@@ -28,6 +28,7 @@ from handler.web.needs import (
     READS_AUDIT,
     READS_OWN,
     SEES_SEAL,
+    TUNES,
     grants_of,
 )
 from handler.web.paging import CURSOR, Paged, chosen, key_in, link_to, listed
@@ -179,6 +180,10 @@ def _definitions(operations: Operations) -> APIRouter:
     async def definitions(request: Request, group: str, paging: Paged) -> JSONResponse:
         found = await operations.rolling.revisions(GroupId(group))
         return listed(request, paging, found, lambda each: (-each.number,))
+
+    @routes.get("/groups/{group}/settings", tags=["declarations"], dependencies=[TUNES])
+    async def settings(request: Request, group: str) -> JSONResponse:
+        return JSONResponse(plain(await operations.settings.current(GroupId(group), grants_of(request))))
 
     @routes.get("/groups/{group}/balancers", tags=["reading"], dependencies=[READS])
     async def behind(request: Request, group: str, paging: Paged) -> JSONResponse:

@@ -25,6 +25,7 @@ from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.roll_admin import RollAdmin
+from handler.operations.setting_admin import SettingAdmin
 from handler.operations.store_admin import StoreAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
@@ -50,6 +51,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/declarations": {"sections": {"policies": {"more": {"add": 1}}}},
     "POST /api/v1/declarations/{section}": {"name": "more", "declared": {"add": 1}},
     "PUT /api/v1/declarations/{section}/{id}": {"declared": {"add": 1}},
+    "POST /api/v1/groups/{group}/settings": {"values": {"conditions.busy.above": "70"}},
     "POST /api/v1/hooks": {"name": "grafana"},
     "POST /api/v1/hooks/{name}/rotate": {},
     "POST /api/v1/member-tokens/rotate": {},
@@ -77,6 +79,7 @@ PARTS: Final[Mapping[str, type]] = {
     "forecasts": ForecastAdmin,
     "balancers": BalancerAdmin,
     "garbage": GarbageAdmin,
+    "settings": SettingAdmin,
     "stores": StoreAdmin,
     "cluster": ClusterAdmin,
     "webhooks": WebhookAdmin,

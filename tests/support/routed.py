@@ -55,6 +55,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     f"{API}/groups/{{group}}/history": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/members": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/probe": (Verb.EXAMINE, A_GROUP),
+    f"{API}/groups/{{group}}/settings": (Verb.TUNE, A_GROUP),
     f"{API}/groups/{{group}}/size": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/series": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/why": (Verb.READ, A_GROUP),

@@ -105,6 +105,6 @@ class TuningPages:
 
     async def _change(self, group: GroupId, values: Mapping[str, str], person: Actor) -> SettingChange | str | None:
         try:
-            return await self._operations.tuning.change(group, values, person.grants)
+            return await self._operations.settings.change(group, values, person.grants)
         except Refused as error:
             return str(error)

@@ -16,7 +16,7 @@ from config.units import Monotonic, PolicyId
 from handler.engine.declared import Declared
 from handler.identity.grants import EVERYTHING, Grants
 from handler.identity.rights import VERBS, UserRole
-from handler.operations.setting_changes import FirstDecision, SettingChange, require_own, setting_change, wanted_of
+from handler.operations.setting_changes import FirstDecision, SettingChange, require_own, setting_draft, wanted_of
 from handler.operations.tuning_admin import whole
 from handler.tuning.parameters import parameters_of
 from tests.support.replay import MODEL, WEB
@@ -45,7 +45,7 @@ def changed(
     there: Declared, values: Mapping[str, str], *, basis: Basis | None = None, text: str = TEXT
 ) -> SettingChange:
     wanted = wanted_of(parameters_of(whole(there).data, there.catalogue, WEB), values)
-    return setting_change(there, WEB, wanted, text, basis)
+    return setting_draft(there, WEB, wanted, text, basis).change
 
 
 def a_basis(cpu: float) -> Basis:
@@ -135,4 +135,4 @@ def test_a_declared_value_changes_nothing() -> None:
     there = declared()
     parameters = parameters_of(there.file.data, there.catalogue, WEB)
 
-    assert wanted_of(parameters, {"conditions.busy.above": "80", "policies.out.duration": "1m"}) == ()
+    assert wanted_of(parameters, {"conditions.busy.above": "80", "policies.out.duration": "1m"}) == {}

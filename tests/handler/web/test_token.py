@@ -25,6 +25,8 @@ ASKING = {f"{API}/groups/{{group}}/probe", f"{API}/garbage"}
 USERS = {f"{API}/users", f"{API}/tokens", f"{API}/keys", f"{API}/seal", f"{API}/audit"}
 SECRETS = {f"{API}/declarations/document"}
 """The declaration as one file would say it, with the secrets that it writes out."""
+TUNING = {f"{API}/groups/{{group}}/settings"}
+"""What was applied, and what could be."""
 
 
 @dataclass
@@ -76,7 +78,7 @@ def test_without_the_token_every_get_is_answered_but_those_that_send_requests_or
     daemon: Daemon, group: str
 ) -> None:
     refused = {path for path in reading_paths(daemon) if daemon.get(path.replace("{group}", group)).status == 401}
-    assert refused == ASKING | USERS | SECRETS
+    assert refused == ASKING | USERS | SECRETS | TUNING
 
 
 def test_a_get_that_sends_requests_says_what_it_needs_and_is_answered_to_the_token_and_over_the_unix_socket(

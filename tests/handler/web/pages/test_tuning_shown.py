@@ -33,7 +33,9 @@ def test_both_sizes_have_a_value_at_every_instant_of_either() -> None:
 
 def test_what_it_takes_to_declare_a_setting_is_shown_and_cannot_inject_markup() -> None:
     first = FirstDecision(declared="the size stays 2", changed="2 → 3")
-    change = SettingChange(patch=(f"+ {HOSTILE}",), over_api=(), groups=(WEB,), first=first)
+    change: SettingChange = replace(
+        filled(SettingChange), patch=(f"+ {HOSTILE}",), over_api=(), groups=(WEB,), first=first
+    )
 
     page = str(answer_part(an_answer(), change))
 
