@@ -51,7 +51,7 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
     """Section → the names that something asks for."""
     groups, api = catalogue.groups.values(), catalogue.cloudstack_api or CloudstackApi()
     of_rules = {each.balancer for each in api.rules.values()}
-    of_zones = {each.cloud for each in api.zones.values()}
+    of_zones = {cloud for each in api.zones.values() for cloud in (each.cloud, *each.acts_as.values())}
     return {
         "sources": {server for counter in catalogue.counters.values() for server in servers_of(counter)},
         "counters": {

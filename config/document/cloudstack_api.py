@@ -23,6 +23,13 @@ class ApiZoneDocument(Declared):
         default=[],
         left_out="those of the cloud's account",
     )
+    acts_as: dict[Identifier, Name] = key(
+        "Users whose own keys make the calls for their profiles (autoscaleuserid): the user, and the cloud that is "
+        "declared with their keys.",
+        {"ada": "stack"},
+        default={},
+        left_out="cloud makes them for everyone",
+    )
 
 
 class ApiRuleDocument(Declared):
@@ -61,7 +68,11 @@ class CloudstackApiDocument(Declared):
     def settings(self) -> CloudstackApi:
         """As the daemon sees it."""
         zones = {
-            zone: ApiZone(cloud=CloudId(entry.cloud), networks=tuple(entry.networks))
+            zone: ApiZone(
+                cloud=CloudId(entry.cloud),
+                networks=tuple(entry.networks),
+                acts_as=MappingProxyType({user: CloudId(cloud) for user, cloud in entry.acts_as.items()}),
+            )
             for zone, entry in self.zones.items()
         }
         rules = {

@@ -26,6 +26,12 @@ class ApiZone:
     cloud: CloudId
     networks: tuple[str, ...] = ()
     """Those of members whose profile names none; empty: those of the cloud's account."""
+    acts_as: Mapping[str, CloudId] = field(default_factory=lambda: MappingProxyType({}))
+    """User → the cloud that is declared with this user's own keys; for every other user it is ``cloud``."""
+
+    def cloud_of(self, user: str) -> CloudId:
+        """Return the cloud where members are made for a user."""
+        return self.acts_as.get(user, self.cloud)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,7 +155,7 @@ _PROFILE_FIELDS: Final = (
         "expungevmgraceperiod", Kind.INTEGER, "seconds that a member may finish its work; 120 if left out", "4.18"
     ),
     _optional("destroyvmgraceperiod", Kind.INTEGER, "2012: the same"),
-    _optional("autoscaleuserid", Kind.UUID, "the user whose key makes the calls; here that of the cloud does"),
+    _optional("autoscaleuserid", Kind.UUID, "the user whose key makes the calls for members"),
     _optional("userdata", Kind.STRING, "what cloud-init finds, in base64", "4.18"),
     _FOR_DISPLAY,
 )

@@ -73,7 +73,8 @@ async def create(call: Call) -> Ended:
     known = view.api.zones.get(zone)
     if known is None:
         raise unknown_id(given.command.envelope, "zoneid", zone)
-    body: dict[str, Plain] = {"cloud": known.cloud, "zone": zone, "networks": list(known.networks)}
+    cloud = known.cloud_of(view.by.name)
+    body: dict[str, Plain] = {"cloud": cloud, "zone": zone, "networks": list(known.networks)}
     details = {GRACE: _USUAL_GRACE}
     _write(call, body, details)
     name = f"{given.need('templateid')[:30]} {new_uuid()[:8]}"
@@ -135,7 +136,7 @@ def _write(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
         if given.text(parameter) is not None:
             body[name] = given.need(parameter)
     _write_grace(given, details)
-    _write_user(call, details)
+    _write_user(call, body, details)
     more = given.pairs("otherdeployparams")
     if more is not None:
         body.update(deploy_keys(more, body))
@@ -160,7 +161,12 @@ def _write_grace(given: Given, details: dict[str, str]) -> None:
     details[GRACE] = str(grace)
 
 
-def _write_user(call: Call, details: dict[str, str]) -> None:
+def _write_user(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
+    """Have the calls for members made with the keys of the user that a request names: by the cloud declared with them.
+
+    Raises:
+        CloudstackFault: there is no such user, it is another account's, or no cloud is declared with its keys.
+    """
     wanted = call.given.text(_USER)
     if wanted is None:
         return
@@ -170,6 +176,14 @@ def _write_user(call: Call, details: dict[str, str]) -> None:
         raise unknown_id(call.given.command.envelope, _USER, wanted)
     if found.account != call.view.by.account:
         raise wrong("AutoScale User id does not belong to the same account")
+    zone = str(body["zone"])
+    acting = call.view.api.zones[zone].acts_as if zone in call.view.api.zones else {}
+    if found.name not in acting:
+        raise wrong(
+            f"apiKey for user: {found.name} is empty. Please generate it: declare a cloud with this user's keys, and "
+            f"name it at cloudstack_api.zones.{zone}.acts_as"
+        )
+    body["cloud"] = acting[found.name]
     details[_USER] = wanted
 
 

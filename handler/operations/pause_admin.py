@@ -9,7 +9,9 @@ from config.units import GroupId
 from handler.engine.engine import Engine
 from handler.operations.lookup import runtime_of
 from handler.operations.manual_requests import stopping
+from handler.planning.desired import Builds
 from handler.ports.stored import fleet_pause_message, pause_message
+from handler.runtime.group_runtime import GroupRuntime
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.requests import FleetPause, GroupState, Pause
 from trigger.verdicts import Direction
@@ -45,7 +47,17 @@ class PauseAdmin:
             return resumed(state, direction)
 
         message = "" if direction is None else pause_message(Pause(direction.value))
+        runtime = runtime_of(self._engine, group)
+        if runtime.state.pause is Pause.ALL:
+            await self._forget_failed_builds(runtime)
         await self._set_pause(group, go_on, act="resume", message=message, by=by)
+
+    async def _forget_failed_builds(self, runtime: GroupRuntime) -> None:
+        """End the wait after failed builds: what stopped them, a key of the cloud for one, may be put right by now."""
+        if runtime.kept_builds != Builds():
+            store = self._engine.parts.store
+            await self._engine.keeper.alter(runtime, lambda: store.save_builds(runtime.id, Builds()))
+            runtime.kept_builds = Builds()
 
     async def _set_pause(
         self, group: GroupId, transition: Callable[[GroupState], GroupState], *, act: str, message: str, by: str
