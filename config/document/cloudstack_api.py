@@ -30,6 +30,17 @@ class ApiZoneDocument(Declared):
         default={},
         left_out="cloud makes them for everyone",
     )
+    name: Annotated[Text | None, Given] = key("Its name, for clients to look it up by.", "Paris", left_out="its id")
+    templates: dict[Identifier, Text] = key(
+        "Templates that clients may look up: id, and name. Those of profiles are known without it.",
+        {"1c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11": "web-2026-03"},
+        default={},
+    )
+    offerings: dict[Identifier, Text] = key(
+        "Service offerings that clients may look up: id, and name. Those of profiles are known without it.",
+        {"2c0a5a1e-4f5e-4c8b-9a43-2f4b7f0d2c11": "small"},
+        default={},
+    )
 
 
 class ApiRuleDocument(Declared):
@@ -72,6 +83,9 @@ class CloudstackApiDocument(Declared):
                 cloud=CloudId(entry.cloud),
                 networks=tuple(entry.networks),
                 acts_as=MappingProxyType({user: CloudId(cloud) for user, cloud in entry.acts_as.items()}),
+                name=entry.name or "",
+                templates=MappingProxyType(dict(entry.templates)),
+                offerings=MappingProxyType(dict(entry.offerings)),
             )
             for zone, entry in self.zones.items()
         }

@@ -29,6 +29,13 @@ class ApiZone:
     acts_as: Mapping[str, CloudId] = field(default_factory=lambda: MappingProxyType({}))
     """User → the cloud that is declared with this user's own keys; for every other user it is ``cloud``."""
 
+    name: str = ""
+    """For clients to look it up by; empty: its id."""
+    templates: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Id → name, of templates that clients may look up."""
+    offerings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Likewise of service offerings."""
+
     def cloud_of(self, user: str) -> CloudId:
         """Return the cloud where members are made for a user."""
         return self.acts_as.get(user, self.cloud)

@@ -230,6 +230,14 @@ _GROUPS: Final = (
         _FOR_DISPLAY,
     ),
 )  # fmt: skip
+_LOOKED_UP: Final = (
+    *_PAGED,
+    _optional("id", Kind.UUID, "only this one"),
+    _optional("name", Kind.STRING, "only of this name"),
+    _optional("listall", Kind.BOOLEAN, "all that are known are listed in any case"),
+)
+_ZONE: Final = _optional("zoneid", Kind.UUID, "only those of this zone")
+_AVAILABLE: Final = _optional("available", Kind.BOOLEAN, "all that are known are available")
 _DETAILED: Final = (
     _needed("resourceid", Kind.UUID, "the entity"),
     _needed("resourcetype", Kind.STRING, "AutoScaleVmProfile or AutoScaleVmGroup"),
@@ -272,6 +280,26 @@ _OTHERS: Final = (
         name="removeResourceDetail", about="Deletes details of a profile or a group.", envelope="removeresourcedetail",
         parameters=(*_DETAILED, _optional("key", Kind.STRING, "only this one; left out: all")), is_job=True,
     ),
+    _list("listZones", "zone", "Lists the zones that profiles may name.", *_LOOKED_UP, _AVAILABLE, paged=False),
+    _list(
+        "listTemplates", "template", "Lists templates that the file names, and those of profiles.",
+        *_LOOKED_UP, _ZONE, _optional("templatefilter", Kind.STRING, "all that are known are executable here"),
+        paged=False,
+    ),
+    _list(
+        "listServiceOfferings", "serviceoffering", "Lists offerings that the file names, and those of profiles.",
+        *_LOOKED_UP, _ZONE, paged=False,
+    ),
+    _list("listLoadBalancerRules", "loadbalancerrule", "Lists rules that groups may name.", *_LOOKED_UP, paged=False),
+    _list(
+        "listUsers", "user", "Lists the users of the caller's accounts.",
+        _optional("id", Kind.UUID, "only this one"), _optional("username", Kind.STRING, "only of this name"),
+    ),
+    _list(
+        "listAccounts", "account", "Lists the caller's accounts.",
+        _optional("id", Kind.UUID, "only this one"), _optional("name", Kind.STRING, "only of this name"),
+    ),
+    _list("listDomains", "domain", "Lists the domains of the caller's accounts.", *_LOOKED_UP, paged=False),
     _list("listCapabilities", "capability", "Lists what this server can do.", paged=False),
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from config.model.cloudstack_api import CloudstackApi
 from config.model.sections import Section
 from config.units import Seconds
 from handler import logs
-from handler.cloudstack_api import conditions, counters, details, events, groups, machines, policies, profiles
+from handler.cloudstack_api import conditions, counters, details, events, groups, lookups, machines, policies, profiles
 from handler.cloudstack_api.call import Call, Ended, Listed
 from handler.cloudstack_api.changes import Changes
 from handler.cloudstack_api.commands import COMMANDS, ROOT_ONLY
@@ -66,6 +66,13 @@ _LISTS: Final[Mapping[str, Callable[[Call], Awaitable[Listed]]]] = {
     "listautoscalevmgroups": groups.listed,
     "listvirtualmachines": machines.listed,
     "listresourcedetails": details.listed,
+    "listzones": lookups.zones,
+    "listtemplates": lookups.templates,
+    "listserviceofferings": lookups.offerings,
+    "listloadbalancerrules": lookups.rules,
+    "listusers": lookups.users,
+    "listaccounts": lookups.accounts,
+    "listdomains": lookups.domains,
 }
 _SHOWN: Final[Mapping[Section, Callable[[View, str], Shown]]] = {
     Section.COUNTERS: counters.shown,

@@ -24,6 +24,8 @@ from config.units import Instant, Seconds
 
 AHEAD_AT_MOST: Final[Seconds] = 15 * 60.0
 """How far ahead a request may expire."""
+CLOCKS_APART: Final[Seconds] = 60.0
+"""By how much a client's clock may run ahead: Go's client asks for all of the 15 minutes, by its own clock."""
 _HASHES: Final = {20: hashlib.sha1, 32: hashlib.sha256, 64: hashlib.sha512}
 """By the bytes of a signature."""
 _LEFT_AS_THEY_ARE: Final = ("*", "", "*[]")
@@ -66,7 +68,7 @@ def is_timely(parameters: Mapping[str, str], now: Instant, *, require_expiry: bo
     if named(parameters, "signatureVersion") != "3":
         return not require_expiry
     until = _instant(named(parameters, "expires"))
-    return until is not None and now < until <= now + AHEAD_AT_MOST
+    return until is not None and now < until <= now + AHEAD_AT_MOST + CLOCKS_APART
 
 
 def _texts(parameters: Mapping[str, str]) -> Iterator[str]:

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
+from handler.identity.accounts import Quota
 from handler.identity.rights import UserRole
 from tests.support.cloudstack_api import (
     RULE,
@@ -100,6 +102,29 @@ def test_a_key_that_is_revoked_or_whose_user_is_disabled_is_not_verified(tmp_pat
             forged = await _refused(Caller(scene.commands, scene.admin.api_key, "x"), "listCounters")
             assert len({str(each) for each in (disabled, revoked, unknown, forged)}) == 1
             assert forged.code == 401
+
+    asyncio.run(play())
+
+
+def test_a_caller_looks_up_what_it_may_name_and_its_own_accounts_users_alone(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            known = scene.up.operations.users.known
+            await known.accounts.add_domain(DomainId("retail"), ROOT_DOMAIN)
+            shop = await known.accounts.add(AccountId("shop"), DomainId("retail"), Quota())
+            sam = await scene.user("sam", account=shop.id)
+            await scene.admin.done("createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="o-9", templateid="t-9")
+
+            assert [each["id"] for each in await scene.admin.listed("listTemplates", id="t-9")] == ["t-9"]
+            assert [each["name"] for each in await scene.admin.listed("listServiceOfferings", zoneid=ZONE)] == ["o-9"]
+            everyone = await scene.admin.listed("listUsers", listall=True)
+            assert {each["username"] for each in everyone} == {"ada", "sam"}
+            assert (await _refused(sam, "listTemplates", id="t-9")).code == 431
+            assert [(each["username"], each["accounttype"]) for each in await sam.listed("listUsers")] == [("sam", 0)]
+            assert [each["name"] for each in await sam.listed("listAccounts", listall=True)] == ["shop"]
+            assert [each["path"] for each in await sam.listed("listDomains")] == ["ROOT", "ROOT/retail"]
+            assert [each["id"] for each in await sam.listed("listZones")] == [ZONE]
+            assert {each["publicport"] for each in await sam.listed("listLoadBalancerRules", id=RULE)} == {"443"}
 
     asyncio.run(play())
 
