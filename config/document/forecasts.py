@@ -135,7 +135,9 @@ class ForecastDocument(Declared):
     cap: Annotated[Times | None, Given] = key(
         "At most so many times what the load that is measured now needs.", "1.5x", left_out="no limit"
     )
-    boot: Boot = key("How long a new member takes until it serves.", "5m", default="2m")
+    boot: Annotated[Boot | None, Given] = key(
+        "How long a new member takes until it serves.", "5m", left_out="learned from the group's members; 2m at first"
+    )
     mode: Literal["act", "advise"] = key(
         "advise: it says what it would do, and asks for nothing; other policies go on as without it.",
         "advise",

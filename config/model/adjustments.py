@@ -149,8 +149,8 @@ class FollowForecast:
     """For so long the loads that were measured are kept."""
     cap: float | None
     """The most, as a multiple of what the load that is measured now needs; ``None``: no limit."""
-    boot: Seconds
-    """From an order until the member serves."""
+    boot: Seconds | None
+    """From an order until the member serves; ``None``: learned from the group's members (`trigger.forecast.leads`)."""
     advises: bool
     """It only says what it would do: it asks for nothing, and needs not agree to anything."""
 

@@ -18,7 +18,9 @@ from handler.cli.time_format import clock_text, moment_text
 from handler.logs import printable
 from handler.operations.plan_text import waits_text
 from handler.planning.status import GroupCondition, severity
+from trigger.explain.forecast_words import say_learned
 from trigger.explain.time_words import say_pause
+from trigger.forecast.leads import LearnedTime
 from trigger.requests import Pause
 
 Row = dict[str, Any]
@@ -95,6 +97,9 @@ def group_page(group: Row) -> RenderableType:
     waits = waits_text(group["waits"], group)
     if waits:
         parts.append(Text(f"waiting: {waits}"))
+    for key in ("boot", "drain"):
+        if group.get(key) is not None:
+            parts.append(Text(f"members {key}: {say_learned(LearnedTime(**group[key]))}"))
     return Group(*parts, Text(), members_table(group["members"]))
 
 

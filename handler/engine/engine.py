@@ -38,6 +38,7 @@ from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
 from handler.runtime.loops import Guard
+from handler.runtime.member_times import MemberTimesWatch
 from handler.runtime.timekeeper import Timekeeper
 from handler.sealing.seal import Seal
 from handler.users.credentials import Credentials
@@ -76,6 +77,7 @@ class Engine:
             saw=self._saw,
             rested=lambda runtime: self.reports.rested(runtime, parts.converger.rival),
         )
+        self._member_times = MemberTimesWatch(parts.store, self.runtimes)
         self._decider = Decider(
             runtimes=self.runtimes,
             poller=parts.poller,
@@ -86,6 +88,7 @@ class Engine:
             witness=parts.converger.witnesses.hear,
             checkpoints=parts.checkpoints,
             forecasts=parts.forecasts,
+            learn_times=self._member_times.learn,
         )
         self.ingest = Ingest(
             runtimes=self.runtimes,
@@ -190,6 +193,7 @@ class Engine:
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
             asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
+            asyncio.create_task(self._every(_WATCH, "member_times", self._member_times.look)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
             asyncio.create_task(self._every(_WATCH, "secrets", self._refresh_secrets)),
             asyncio.create_task(self._heartbeat()),

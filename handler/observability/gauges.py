@@ -21,6 +21,7 @@ from handler.planning.status import GroupCondition
 from handler.planning.steps import Wait
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.statuses import condition_of, counts_of, progress_of
+from trigger.forecast.leads import LearnedTime
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, Pause
 
@@ -102,6 +103,7 @@ def _state_of(runtime: GroupRuntime) -> tuple[object, ...]:
         runtime.pinned,
         runtime.roll,
         runtime.converged,
+        runtime.times,
     )
 
 
@@ -200,6 +202,10 @@ def _unheard(runtime: GroupRuntime, _: Instant) -> float:
     return float(len(members_of(runtime.unheard)))
 
 
+def _quantiles(learned: LearnedTime | None) -> Sequence[tuple[str, float]]:
+    return () if learned is None else (("0.5", learned.half), ("0.9", learned.most))
+
+
 def _restrictions(runtime: GroupRuntime, _: Instant) -> Iterator[tuple[str, float]]:
     reasons = {Reason.UNHEARD} if runtime.unheard else set()
     if runtime.explained is not None:
@@ -240,6 +246,11 @@ _PER_GROUP: tuple[tuple[str, str, Callable[[GroupRuntime, Instant], float | None
         "1 while the store may be older than the fleet, and a person has to confirm it.",
         lambda runtime, _: float(runtime.state.older is not None),
     ),
+    (
+        "member_boots",
+        "The newest members whose time to serve is known, at most a hundred.",
+        lambda runtime, _: 0.0 if runtime.times.boot is None else runtime.times.boot.members,
+    ),
     ("drift_members", "Members in service too many or too few.", lambda runtime, _: _drift(runtime)),
     ("inventory_distrust", "1 while what a cloud lists is not believed.", lambda runtime, _: _distrust(runtime)),
 )
@@ -256,6 +267,18 @@ _PER_GROUP_AND_WORD: tuple[
     ("group_waits", "Members that convergence waits for, or does not touch, by why.", "wait", _waits),
     ("inventory_doubt", "1 for each ground on which what a cloud lists is not believed.", "ground", _grounds),
     ("restricted", "1 for each reason of the last tick.", "reason", _restrictions),
+    (
+        "member_boot_seconds",
+        "Within what half and nine of ten of the newest members were in service after they were ordered.",
+        "quantile",
+        lambda runtime, _: _quantiles(runtime.times.boot),
+    ),
+    (
+        "member_drain_seconds",
+        "Within what half and nine of ten of the newest members were gone after their draining began.",
+        "quantile",
+        lambda runtime, _: _quantiles(runtime.times.drain),
+    ),
 )
 
 

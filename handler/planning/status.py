@@ -10,6 +10,7 @@ from config.model.catalogue import Mode
 from config.units import CloudId, GroupId, Instant, MemberName, PolicyId
 from handler.planning.rolls import RollState
 from handler.planning.steps import Wait
+from trigger.forecast.leads import LearnedTime
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
 
@@ -221,6 +222,10 @@ class GroupStatus:
     """The last one."""
     older_store: OlderStore | None = None
     """The store may be older than the fleet, until a person confirms it."""
+    boot: LearnedTime | None = None
+    """How long its members take until they serve; ``None``: none has come into service yet."""
+    drain: LearnedTime | None = None
+    """How long they take to drain and be gone; ``None``: none has yet."""
 
     @property
     def in_service(self) -> int | None:

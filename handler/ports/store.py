@@ -36,6 +36,7 @@ from handler.ports.stored import (
     Creates,
     Event,
     EventKind,
+    MemberSpans,
     RepeatedTick,
     Served,
     StoredAnswer,
@@ -343,6 +344,13 @@ class Store(
 
     def served(self, group: GroupId, begin: Instant, end: Instant) -> tuple[Served, ...]:
         """When the members were in service that were so between ``begin`` and ``end``; as long as history is kept."""
+        ...
+
+    def member_spans(self, group: GroupId, newest: int) -> tuple[MemberSpans, ...]:
+        """How long the newest members took that were made here and came into service, the newest first.
+
+        Members that were given, or taken up as they served after the store was lost, are left out.
+        """
         ...
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:

@@ -192,6 +192,18 @@ class Served:
     """When it began to leave, or was gone; infinite: neither is written down."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSpans:
+    """How long one member that came into service took."""
+
+    profile: str | None
+    """Digest of the profile that it was made of; ``None``: not known."""
+    boot: Seconds
+    """From its intent until it was in service."""
+    drain: Seconds | None
+    """From the beginning of its draining until it was gone; ``None``: it was not drained, or is not gone."""
+
+
 _MESSAGES: Mapping[Pause, str] = MappingProxyType(
     {Pause.ALL: "", Pause.DECISIONS: "decisions only", Pause.OUT: "scale-out only", Pause.IN: "scale-in only"}
 )

@@ -15,6 +15,7 @@ from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.ports.stored import direction_of, fleet_pause_of, pause_of
 from trigger.decide import returned, vanished
 from trigger.explain.recorded_inputs import Given
+from trigger.forecast.leads import NEWEST, LearnedTime, Took, lead_of, learned_time
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.policies.schedules import schedule_named
 from trigger.reasons import Reason
@@ -94,6 +95,19 @@ class Course:
 
         The median, since some members are slow, and some have only part of their events.
         """
+        took = self._boots()
+        return median(took) if took else None
+
+    def learned_boot(self) -> LearnedTime | None:
+        """Return what a forecast knows of the time that members take to serve; ``None``: nothing."""
+        return learned_time([Took(None, span) for span in self._boots()[-NEWEST:]], None)
+
+    def lead(self, boot: LearnedTime | None = None) -> Seconds:
+        """Return for how long a boot forecasts look ahead; ``boot``: what is known if the events do not have it."""
+        return lead_of(self.learned_boot() or boot, None)
+
+    def _boots(self) -> list[Seconds]:
+        """Return the times from the order of a member until it was in service, in the order of the latter."""
         ordered: dict[str, Instant] = {}
         took: list[Seconds] = []
         for each in self.events:
@@ -101,7 +115,7 @@ class Course:
                 ordered[each.member] = each.at
             elif each.kind == "member" and each.name == "in_service" and each.member in ordered:
                 took.append(each.at - ordered.pop(each.member))
-        return median(took) if took else None
+        return took
 
     @property
     def sized(self) -> bool:

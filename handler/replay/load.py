@@ -23,6 +23,7 @@ from handler.replay.recorded import Run, hourly_left, hourly_most
 from handler.replay.samples import Unreplayable
 from handler.replay.scores import CapacityScore, FleetTiming, minutes_over, scored
 from handler.replay.tallies import TickMeter
+from trigger.forecast.leads import lead_of
 from trigger.policies.evaluate import NOTHING_FORESEEN
 from trigger.policies.forecasting import Forecasting
 from trigger.requests import GroupState
@@ -135,7 +136,7 @@ def replay_load(
     counters = _counters_of(catalogue, declared, load)
     fleet = _Fleet(declared, load)
     chain, aggregator = Chain(catalogue, group, GroupState()), Aggregator(catalogue, (group,))
-    forecasting = Forecasting(catalogue, (group,))
+    forecasting = Forecasting(catalogue, (group,), {group: lead_of(load.boot.learned, None)})
     most = hourly_most(catalogue, group)
     meter, spent, lines = TickMeter(declared.interval), deque[tuple[Instant, int]](), list[ReplayLine]()
     recorder = PathRecorder()

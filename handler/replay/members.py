@@ -8,6 +8,7 @@ from math import floor
 from collector.targets import MemberTarget, Roster
 from config.model.catalogue import Group, Victims
 from config.units import MemberName, Seconds
+from trigger.forecast.leads import LEAST_MEMBERS, LearnedTime, time_of
 from trigger.requests import Fleet
 
 _GOLDEN = 0.6180339887498949
@@ -29,6 +30,11 @@ class BootTimes:
         """
         ordered = sorted(self.times)
         return ordered[floor(number * _GOLDEN % 1.0 * len(ordered))]
+
+    @property
+    def learned(self) -> LearnedTime:
+        """What a forecast knows of them that has seen many members."""
+        return time_of(self.times * LEAST_MEMBERS, of_profile=True)
 
     @property
     def mean(self) -> Seconds:

@@ -68,7 +68,8 @@ def replay_recorded(
     }
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
-    columns, forecasting = PolicyColumns(catalogue, cohort.groups, aggregator), Forecasting(catalogue, cohort.groups)
+    columns = PolicyColumns(catalogue, cohort.groups, aggregator)
+    forecasting = Forecasting(catalogue, cohort.groups, {group: course.lead() for group, course in courses.items()})
     for polls in bundles_of(cohort, starts_of(courses)):
         start, before = polls[0].start, aggregator
         reboots = polls[0].scrape.at.steady < steady

@@ -85,7 +85,9 @@ class _SharedReplay:
         self._catalogue, self._sharers, self._note = catalogue, sharers, note
         self._aggregator = Aggregator(catalogue, tuple(sharers))
         self._columns = PolicyColumns(catalogue, tuple(sharers), self._aggregator)
-        self._forecasting = Forecasting(catalogue, tuple(sharers))
+        self._forecasting = Forecasting(
+            catalogue, tuple(sharers), {group: sharer.lead for group, sharer in sharers.items()}
+        )
         self._most, self._ahead = ahead, min(_LEAST, ahead)
         self._steady = float("-inf")
 
@@ -178,6 +180,8 @@ class _Sharer(Follower):
         super().__init__(catalogue, group, cohort.sizes.get(group), courses, first_at)
         learned = self._course.boot()
         self._boot = boot if learned is None else learned
+        self.lead = self._course.lead(always(boot).learned)
+        """For how long a boot its forecasts look ahead."""
         self._members: ReplayMembers | None = None
         """``None``: no size yet, so the fleet is the recorded one."""
         self._differed: ReplayDifference | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -72,6 +72,7 @@ class Decider:
         witness: called with the answers of members' own sources after every poll of their group. Must not take long.
         checkpoints: where windows and holds are saved after every tick; ``None``: they end with the process.
         forecasts: keeps those of all slots; ``None``: they end with the process.
+        learn_times: learns how long the members of groups take (`GroupRuntime.times`).
     """
 
     def __init__(  # noqa: PLR0913 - the composition root's list of ports
@@ -86,6 +87,7 @@ class Decider:
         witness: Callable[[GroupId, Sequence[MemberHearing]], None] = lambda group, hearings: None,
         checkpoints: WindowCheckpoints | None = None,
         forecasts: ForecastKeeper | None = None,
+        learn_times: Callable[[Iterable[GroupId]], Awaitable[None]] | None = None,
     ) -> None:
         self._heard = heard
         self._witness = witness
@@ -96,6 +98,7 @@ class Decider:
         self._report = report
         self._checkpoints = checkpoints
         self.forecasts = ForecastKeeper() if forecasts is None else forecasts
+        self._learn_times = learn_times
         self._started = False
         self._overdue: set[Slot] = set()
         """Slots whose tick came due while no daemon ran."""
@@ -172,6 +175,9 @@ class Decider:
 
     async def _keep(self, slot: Slot, catalogue: Catalogue, aggregator: Aggregator) -> None:
         guard = Guard("tick", interval=slot.interval, phase=slot.phase, groups=len(slot.groups))
+        if self._learn_times is not None and (learners := self.forecasts.learners(slot.groups)):
+            await guard.run(partial(self._learn_times, learners))
+        await self._look_ahead(slot)
         await self.forecasts.recall(slot.groups)
         if slot in self._overdue:
             self._overdue.discard(slot)
@@ -203,6 +209,7 @@ class Decider:
         if self._checkpoints is not None:
             await self._checkpoints.save(catalogue, slot.groups, aggregator, runtimes)
         await self.forecasts.save(slot.groups)
+        await self._look_ahead(slot)
         self._report(
             TickReport(
                 slot=slot,
@@ -212,6 +219,11 @@ class Decider:
                 decide_took=done.steady - polled.steady,
             )
         )
+
+    async def _look_ahead(self, slot: Slot) -> None:
+        """Have forecasts for which no boot time is declared look as far ahead as members take to serve."""
+        learners = [group for group in self.forecasts.learners(slot.groups) if group in self._runtimes]
+        await self.forecasts.look_ahead(slot.groups, {group: self._runtimes[group].times.boot for group in learners})
 
     async def _decide(
         self,

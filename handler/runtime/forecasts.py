@@ -6,14 +6,17 @@ After a reload a forecast goes on as it was, whatever slot its group is in now. 
 before the slot's first tick, and the steps since then are learned from the loads, so that the group goes on at that
 tick. Where that would take long (a new boot time, files of days ago), the forecast begins anew meanwhile, as one
 without history, and is replaced once it has been learned again, one after another in a thread. So is a forecast whose
-loads of before were put in from elsewhere: it goes on as it was until these are learned.
+loads of before were put in from elsewhere: it goes on as it was until these are learned. And so is one that looks
+farther ahead, or less far, since members of its group take another time to serve (`trigger.forecast.leads`): it looks
+as far as before until it has been learned again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,11 +24,12 @@ import numpy as np
 from aggregator.frames import Frame
 from config.errors import Refused
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, Seconds, format_span
 from handler import logs
 from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from trigger.forecast.cohorts import Cohort, Lane, joined
+from trigger.forecast.leads import LearnedTime, lead_of
 from trigger.policies.forecasting import Forecasting, Foresight, Loads, lanes_of
 
 Groups = tuple[GroupId, ...]
@@ -52,6 +56,8 @@ class ForecastKeeper:
         self._kept: dict[Groups, Sequence[KeptLane]] = {}
         self._hours: dict[Groups, int] = {}
         """Slot → number of the last hour of which everything learned was written."""
+        self._leads: dict[GroupId, Seconds] = {}
+        """The boot times that were learned, by which forecasts go for which none is declared."""
         self._pending: set[Lane] = set()
         """Forecasts that have begun anew while they are learned from their loads."""
         self._one_by_one = asyncio.Lock()
@@ -60,7 +66,9 @@ class ForecastKeeper:
     def start(self, catalogue: Catalogue, slots: Iterable[Groups]) -> None:
         """Forecast for these slots; what is known of their groups goes on."""
         before = [cohort for forecasting in self._slots.values() for cohort in forecasting.cohorts]
-        self._slots = {groups: Forecasting(catalogue, groups) for groups in slots if lanes_of(catalogue, groups)}
+        self._slots = {
+            groups: Forecasting(catalogue, groups, self._leads) for groups in slots if lanes_of(catalogue, groups)
+        }
         self._kept = {groups: _kept(catalogue, forecasting) for groups, forecasting in self._slots.items()}
         self._hours = {}
         for forecasting in self._slots.values():
@@ -79,6 +87,7 @@ class ForecastKeeper:
             return
         known = {lane for cohort in forecasting.cohorts for lane in cohort.lanes} - self._pending
         new = [each for each in self._kept[groups] if each.lane not in known]
+        self._pending.difference_update(each.lane for each in new)
         found = await self._guard.run(partial(asyncio.to_thread, _recalled, folder, forecasting, new)) if new else None
         if found is None:
             return
@@ -89,6 +98,45 @@ class ForecastKeeper:
             logs.say("forecasts_resumed", groups=sum(len(cohort.lanes) for cohort in ready))
         if later:
             self._learn_soon(groups, forecasting, later)
+
+    def learners(self, groups: Groups) -> Set[GroupId]:
+        """Return the groups of a slot whose forecasts go by a boot time that is learned."""
+        forecasting = self._slots.get(groups)
+        lanes = () if forecasting is None else forecasting.lanes
+        return {lane.group for lane in lanes if forecasting is not None and forecasting.action(lane).boot is None}
+
+    async def look_ahead(self, groups: Groups, boots: Mapping[GroupId, LearnedTime | None]) -> None:
+        """Have forecasts look as far ahead as members take to serve. See Note [Going on with a forecast].
+
+        Args:
+            groups: a slot.
+            boots: what is known of the members of its `learners`.
+        """
+        forecasting, folder = self._slots.get(groups), self._folder
+        if forecasting is None or folder is None:
+            return
+        for group, boot in boots.items():
+            lanes = [each for each in self._kept[groups] if each.lane.group == group]
+            before = self._leads.get(group)
+            if before is None:
+                before = await self._guard.run(partial(asyncio.to_thread, folder.boot, lanes[0]))
+            self._leads[group] = lead = lead_of(boot, before)
+            terms = {each.lane: forecasting.terms_by(each.lane, lead) for each in lanes}
+            changed = [replace(each, terms=terms[each.lane]) for each in lanes if terms[each.lane] != each.terms]
+            known = {lane for cohort in forecasting.cohorts for lane in cohort.lanes}
+            self._go_by(groups, forecasting, [each for each in changed if each.lane not in known])
+            later = [each for each in changed if each.lane in known - self._pending]
+            self._pending.update(each.lane for each in later)
+            if later:
+                logs.say("forecast_looks_ahead", group=group, boot=format_span(lead))
+                self._learn_soon(groups, forecasting, later, anew=True)
+
+    def _go_by(self, groups: Groups, forecasting: Forecasting, kept: Sequence[KeptLane]) -> None:
+        """Have forecasts go by the terms of what is kept of them from now on."""
+        for each in kept:
+            forecasting.go_by(each.lane, each.terms)
+        changed = {each.lane: each for each in kept}
+        self._kept[groups] = [changed.get(each.lane, each) for each in self._kept[groups]]
 
     def take(self, groups: Groups, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
         """Learn from a tick of a slot, and say what is foreseen."""
@@ -191,10 +239,12 @@ class ForecastKeeper:
             for kept in later:
                 if folder is None or self._slots.get(groups) is not forecasting:
                     return
-                await self._guard.run(partial(self._one_again, folder, forecasting, kept, anew))
+                await self._guard.run(partial(self._one_again, folder, groups, forecasting, kept, anew=anew))
                 self._pending.discard(kept.lane)  # also if the disk refused: it goes on as it is
 
-    async def _one_again(self, folder: ForecastFolder, forecasting: Forecasting, kept: KeptLane, anew: bool) -> None:
+    async def _one_again(
+        self, folder: ForecastFolder, groups: Groups, forecasting: Forecasting, kept: KeptLane, *, anew: bool
+    ) -> None:
         cohort = None if anew else await asyncio.to_thread(folder.learned, kept)
         saved = False
         for _ in range(_MOST_PARTS):
@@ -205,6 +255,7 @@ class ForecastKeeper:
             if cohort.number != _number_of(forecasting, kept.lane):
                 continue
             if saved:
+                self._go_by(groups, forecasting, [kept])
                 forecasting.go_on([cohort], instead=True)
                 logs.say("forecast_learned_again", group=kept.lane.group, policy=kept.lane.policy)
                 return

@@ -29,6 +29,7 @@ from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack
 from trigger.explain.shapes import Story
+from trigger.forecast.leads import MemberTimes
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.schedules import bounded
 from trigger.requests import Fleet, GroupState
@@ -100,6 +101,8 @@ class GroupRuntime:
     """The last tick, if it brought what the one before did."""
     foreseen: Mapping[PolicyId, Foreseen] = field(default_factory=dict)
     """What the forecasts of its policies were at the last tick."""
+    times: MemberTimes = field(default_factory=MemberTimes)
+    """How long its members take to boot and to drain."""
     observed: Mapping[WindowKey, Cell] = field(default_factory=dict)
     """What the counters that it observes showed at the last tick."""
     story: Story | None = None

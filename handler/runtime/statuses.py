@@ -71,6 +71,8 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         old=progress_of(runtime).old,
         roll=roll_of(runtime),
         older_store=state.older,
+        boot=runtime.times.boot,
+        drain=runtime.times.drain,
     )
 
 

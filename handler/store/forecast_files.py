@@ -176,14 +176,25 @@ class ForecastFolder:
         Raises:
             OSError: the disk refuses.
         """
-        path = self._learned(kept.lane)
-        data = path.read_bytes() if path.exists() else b""
-        if len(data) < _LENGTH.size or _LENGTH.unpack_from(data)[0] != zlib.crc32(data[4:]):
-            return None
         try:
-            return _cohort_of(data, kept)
+            return _cohort_of(self._read(kept), kept)
         except (ValueError, KeyError, TypeError, zlib.error):  # of another release
             return None
+
+    def boot(self, kept: KeptLane) -> Seconds | None:
+        """Return the boot time by which what is kept of a lane was learned; ``None``: nothing is kept.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        head = _head_of(self._read(kept))
+        return None if head is None else STEP * head["terms"]["horizons"]["boot"]
+
+    def _read(self, kept: KeptLane) -> bytes:
+        """Return what was learned of a lane; empty: nothing, or it is damaged."""
+        path = self._learned(kept.lane)
+        data = path.read_bytes() if path.exists() else b""
+        return b"" if len(data) < _LENGTH.size or _LENGTH.unpack_from(data)[0] != zlib.crc32(data[4:]) else data
 
     @property
     def bytes(self) -> int:
@@ -336,13 +347,22 @@ def _learned(cohort: Cohort, kept: KeptLane) -> bytes:
     return struct.pack("<I", zlib.crc32(body)) + body
 
 
-def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
-    length = _LENGTH.unpack_from(data)[1]
-    head: dict[str, Any] = json.loads(data[_LENGTH.size : _LENGTH.size + length])
-    same = head["terms"] == json.loads(json.dumps(asdict(kept.terms))) and head["each"] == kept.each
-    if head["format"] != _LEARNED_FORM or not same or head["measures"] != _digest(kept.measures).hex():
+def _head_of(data: bytes) -> dict[str, Any] | None:
+    """Return the head of what was learned; ``None``: there is none, or it is of another release."""
+    if not data:
         return None
-    parts, start = [], _LENGTH.size + length
+    head: dict[str, Any] = json.loads(data[_LENGTH.size : _LENGTH.size + _LENGTH.unpack_from(data)[1]])
+    return head if head["format"] == _LEARNED_FORM else None
+
+
+def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
+    head = _head_of(data)
+    if head is None:
+        return None
+    same = head["terms"] == json.loads(json.dumps(asdict(kept.terms))) and head["each"] == kept.each
+    if not same or head["measures"] != _digest(kept.measures).hex():
+        return None
+    parts, start = [], _LENGTH.size + _LENGTH.unpack_from(data)[1]
     for size in head["parts"]:
         parts.append(data[start : start + size])
         start += size

@@ -14,7 +14,7 @@ from handler.planning.garbage import Abandoned
 from handler.planning.member_plans import OpenStep
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
-from handler.ports.stored import Creates, Event, Served
+from handler.ports.stored import Creates, Event, MemberSpans, Served
 from handler.store import rows
 from handler.store.create_tally import Creation
 from handler.store.schema import abandoned, members, steps
@@ -60,6 +60,18 @@ _SERVED = select(members.c.in_service_at, *_ENDS).where(
 )
 
 
+_SPANS = (
+    select(members.c.profile, members.c.intended_at, members.c.in_service_at, members.c.drained_at, members.c.gone_at)
+    .where(
+        members.c.group == bindparam("of"),
+        members.c.given.is_(False),
+        members.c.made_at < members.c.in_service_at,  # those taken up as they served were made at that same instant
+    )
+    .order_by(members.c.in_service_at.desc(), members.c.sequence.desc())
+    .limit(bindparam("newest"))
+)
+
+
 class MemberRows(StoreSession):
     """Records of members are intents, too: they are written before the call that makes them true."""
 
@@ -69,6 +81,19 @@ class MemberRows(StoreSession):
             found = connection.execute(_SERVED, {"of": group, "end": end}).all()
         times = [(entered, min((at for at in ends if at is not None), default=math.inf)) for entered, *ends in found]
         return tuple(Served(begin=Instant(first), end=Instant(last)) for first, last in times if last > begin)
+
+    def member_spans(self, group: GroupId, newest: int) -> tuple[MemberSpans, ...]:
+        """How long the newest members took that were made here and came into service, the newest first."""
+        with self._snapshot() as connection:
+            found = connection.execute(_SPANS, {"of": group, "newest": newest}).all()
+        return tuple(
+            MemberSpans(
+                profile=profile,
+                boot=entered - intended,
+                drain=None if drained is None or gone is None else gone - drained,
+            )
+            for profile, intended, entered, drained, gone in found
+        )
 
     def members(self, group: GroupId) -> tuple[Record, ...]:
         """Members that are not GONE, sorted by sequence."""

@@ -33,6 +33,7 @@ from handler.ports.stored import (
     Creates,
     Event,
     EventKind,
+    MemberSpans,
     RepeatedTick,
     Served,
     StoredAnswer,
@@ -512,6 +513,23 @@ class MemoryStore(MemoryUsers):
             if record.group == group and record.in_service_at is not None
         ]
         return tuple(Served(begin=first, end=last) for first, last in times if first < end and last > begin)
+
+    def member_spans(self, group: GroupId, newest: int) -> tuple[MemberSpans, ...]:
+        made = [
+            record
+            for record, _ in list(self.records.values())
+            if record.group == group and not record.given and record.in_service_at and record.made_at
+        ]
+        served = [record for record in made if record.made_at < record.in_service_at]
+        served.sort(key=lambda record: (record.in_service_at, record.sequence), reverse=True)
+        return tuple(
+            MemberSpans(
+                profile=record.profile,
+                boot=record.in_service_at - record.intended_at,
+                drain=record.gone_at - record.drained_at if record.gone_at and record.drained_at else None,
+            )
+            for record in served[:newest]
+        )
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
         old = [step for step, event in self.events.items() if event.at < before]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from trigger.explain.measure_words import say_number
 from trigger.explain.time_words import say_span
+from trigger.forecast.leads import LearnedTime
 from trigger.forecast.shadows import FLEETS
 from trigger.verdicts import Foreseen
 
@@ -47,6 +48,17 @@ def _headroom(foreseen: Foreseen) -> str:
     days = f"{foreseen.days:.0f} days" if foreseen.days >= 1.5 else f"{24 * foreseen.days:.0f} hours"  # noqa: PLR2004
     missed = f"{foreseen.missed:.3f} % of the load missed"
     return f"of {FLEETS} headrooms the cheapest of the last {days} within its promise: {missed}"
+
+
+def say_learned(learned: LearnedTime) -> str:
+    """Say how long members take, and how that is known.
+
+    >>> say_learned(LearnedTime(half=70.0, most=95.0, members=23, of_profile=True))
+    'half of 23 members within 70 s, nine of ten within 95 s'
+    """
+    of = f"{learned.members} {'member' if learned.members == 1 else 'members'}"
+    others = "" if learned.of_profile else ", those of earlier profiles included"
+    return f"half of {of}{others} within {say_span(learned.half)}, nine of ten within {say_span(learned.most)}"
 
 
 def _members(count: float) -> str:

@@ -18,7 +18,7 @@ there is the same state.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ from config.units import GroupId, Instant, PolicyId, Seconds
 from trigger.conditions.timers import LONGEST_GAP
 from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
 from trigger.forecast.horizons import DAY, LEAST, STEP, WEEK, Horizons
+from trigger.forecast.leads import FIRST_BOOT
 from trigger.forecast.outlook import Outlook
 from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference, missed_lately
 from trigger.policies.foresight import load_of
@@ -64,9 +65,16 @@ def lanes_of(catalogue: Catalogue, groups: Iterable[GroupId]) -> tuple[Lane, ...
     )
 
 
-def terms_of(group: Group, action: FollowForecast) -> Terms:
-    """Return what a forecast has to look at in a group, and what it promises."""
-    horizons = Horizons.of(action.boot, min(group.drain, _MOST_DRAIN * STEP))
+def terms_of(group: Group, action: FollowForecast, lead: Seconds = FIRST_BOOT) -> Terms:
+    """Return what a forecast has to look at in a group, and what it promises.
+
+    Args:
+        group: that it sizes.
+        action: what is declared of it.
+        lead: the boot time that was learned, which counts where none is declared.
+    """
+    boot = lead if action.boot is None else action.boot
+    horizons = Horizons.of(boot, min(group.drain, _MOST_DRAIN * STEP))
     preference: Preference = replace(_PREFERENCES[action.prefer], promise=action.slo, cap=action.cap)
     return Terms(horizons=horizons, preference=preference)
 
@@ -98,10 +106,16 @@ class Forecasting:
     Args:
         catalogue: declares the groups.
         groups: those that are polled together; those without a forecast are passed over.
+        leads: the boot times that were learned, where any were (`trigger.forecast.leads`).
     """
 
-    def __init__(self, catalogue: Catalogue, groups: Iterable[GroupId]) -> None:
-        self._sources = {lane: _source(catalogue, lane) for lane in lanes_of(catalogue, groups)}
+    def __init__(
+        self, catalogue: Catalogue, groups: Iterable[GroupId], leads: Mapping[GroupId, Seconds] | None = None
+    ) -> None:
+        leads = {} if leads is None else leads
+        self._sources = {
+            lane: _source(catalogue, lane, leads.get(lane.group, FIRST_BOOT)) for lane in lanes_of(catalogue, groups)
+        }
         self._cohorts: tuple[Cohort, ...] = ()
         self.rows: tuple[StepRow, ...] = ()
         """The steps that the last tick added, to be kept."""
@@ -131,6 +145,24 @@ class Forecasting:
         """Return what the forecast has to look at, and what it promises."""
         return self._sources[lane].terms
 
+    def terms_by(self, lane: Lane, lead: Seconds) -> Terms:
+        """Return the terms of a forecast, if it went by a boot time that was learned and is not declared."""
+        source = self._sources[lane]
+        return terms_of(source.group, source.action, lead)
+
+    def go_by(self, lane: Lane, terms: Terms) -> None:
+        """Have a forecast go by other terms: it begins anew, unless what was learned by them is put in (`go_on`)."""
+        if terms != self._sources[lane].terms:
+            self._sources[lane] = replace(self._sources[lane], terms=terms)
+            self._forget({lane})
+
+    def _forget(self, lanes: Set[Lane]) -> None:
+        self._cohorts = tuple(
+            cohort.only(rest)
+            for cohort in self._cohorts
+            if (rest := [lane for lane in cohort.lanes if lane not in lanes])
+        )
+
     def go_on(self, cohorts: Iterable[Cohort], *, instead: bool = False) -> None:
         """Go on with what was learned before; lanes that are not declared, or by other terms, are left out.
 
@@ -140,12 +172,7 @@ class Forecasting:
         """
         cohorts = list(cohorts)
         if instead:
-            replaced = {lane for cohort in cohorts for lane in cohort.lanes}
-            self._cohorts = tuple(
-                cohort.only(rest)
-                for cohort in self._cohorts
-                if (rest := [lane for lane in cohort.lanes if lane not in replaced])
-            )
+            self._forget({lane for cohort in cohorts for lane in cohort.lanes})
         found, known = [*self._cohorts], {lane for cohort in self._cohorts for lane in cohort.lanes}
         for cohort in cohorts:
             lanes = [
@@ -243,13 +270,13 @@ def _steps_heard(due: int, interval: Seconds) -> int:
     return due if due <= within else max(1, math.ceil(interval / STEP - _ROUNDING))
 
 
-def _source(catalogue: Catalogue, lane: Lane) -> _Source:
+def _source(catalogue: Catalogue, lane: Lane, lead: Seconds = FIRST_BOOT) -> _Source:
     group, policy = catalogue.groups[lane.group], catalogue.policies[lane.policy]
     action = policy.adjustment
     condition = catalogue.conditions[policy.when[0]]
     if not isinstance(action, FollowForecast) or not isinstance(condition, Condition):
         raise TypeError(f"policy {lane.policy} has no forecast")
-    return _Source(group=group, policy=policy, action=action, condition=condition, terms=terms_of(group, action))
+    return _Source(group=group, policy=policy, action=action, condition=condition, terms=terms_of(group, action, lead))
 
 
 def _foresight(cohorts: Iterable[Cohort], number: int) -> Foresight:

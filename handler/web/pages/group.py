@@ -21,6 +21,7 @@ from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of, href
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.windows import SPANS, Window, field_text, window_of
+from trigger.explain.forecast_words import say_learned
 from trigger.explain.time_words import say_moment, say_pause
 from trigger.explain.words import say, sentence_of
 from trigger.requests import Quiet
@@ -191,6 +192,7 @@ def _figures(status: GroupStatus, now: Instant) -> Iterator[Stated]:
     yield Stated("Desired", number(status.desired), "by force" if status.forced else "", large=True)
     yield Stated("Min–max", f"{status.minimum}–{status.maximum}")
     yield from _rolling(status)
+    yield from _times(status)
     yield from (_quiet(quiet, now) for quiet in status.quiets)
     mode = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
     if held := " and ".join(text for text in (mode, say_pause(status.pause)) if text):
@@ -214,6 +216,13 @@ def _rolling(status: GroupStatus) -> Iterator[Stated]:
         yield Stated(word, f"{roll.done}/{roll.done + roll.remaining}", budgets, large=True)
     elif status.old:
         yield Stated("Of an earlier profile", number(status.old))
+
+
+def _times(status: GroupStatus) -> Iterator[Stated]:
+    """Yield how long members take, with the evidence."""
+    for term, learned in (("Boots in", status.boot), ("Drains in", status.drain)):
+        if learned is not None:
+            yield Stated(term, span(learned.most), say_learned(learned))
 
 
 def _quiet(quiet: Quiet, now: Instant) -> Stated:

@@ -29,7 +29,7 @@ from trigger.requests import Decision
 AHEAD = (
     MODEL.replace("interval: 0.05s", "interval: 30s")
     .replace("max: 4", "max: 6")
-    .replace("policies:\n", "policies:\n  ahead: {forecast: {load: {counter: load, each: 50}}}\n", 1)
+    .replace("policies:\n", "policies:\n  ahead: {forecast: {load: {counter: load, each: 50}, boot: 2m}}\n", 1)
     .replace("policies: [out, in]", "policies: [ahead]")
 )
 LOAD = [*[40.0] * 4, 90.0, 90.0, 60.0, *[50.0] * 3, *[10.0] * 42]

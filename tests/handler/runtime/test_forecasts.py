@@ -19,6 +19,7 @@ from handler.store.forecast_files import ForecastFolder
 from tests.support.forecasting import AHEAD, MONDAY, WEB, Fed, a_forecast, fed
 from tests.support.loads import a_wave
 from trigger.forecast.cohorts import Lane
+from trigger.forecast.leads import LearnedTime
 from trigger.verdicts import Foreseen
 
 SLOT = (WEB,)
@@ -101,6 +102,56 @@ def test_another_boot_time_is_learned_from_the_loads(tmp_path: Path) -> None:
     assert after[-1] is not None
     assert after[-1].within == 12 * 30.0
     assert after[-1].days > 0.03
+
+
+def took(seconds: float, members: int = 20) -> LearnedTime:
+    return LearnedTime(half=seconds, most=seconds, members=members, of_profile=True)
+
+
+def within(place: Path, boot: LearnedTime | None, *, since: float = MONDAY, keys: str = "") -> float:
+    """Begin with what is known of members, and return how far ahead the forecast looks after some ticks."""
+
+    async def scene() -> float:
+        life = _Life(place, parse(a_forecast(keys), "model.yaml"), since)
+        await life.keeper.look_ahead(SLOT, dict.fromkeys(life.keeper.learners(SLOT), boot))
+        found = (await life.lives([12.0] * 130))[-1]
+        assert found is not None
+        return found.within
+
+    return asyncio.run(scene())
+
+
+def test_a_forecast_looks_as_far_ahead_as_members_took_before_the_start(tmp_path: Path) -> None:
+    assert within(tmp_path, took(280.0)) == 300.0 + 60.0
+
+
+def test_a_boot_time_that_a_person_declares_comes_first(tmp_path: Path) -> None:
+    assert within(tmp_path, took(280.0), keys=", boot: 90s") == 90.0 + 60.0
+
+
+def test_without_evidence_a_restart_looks_as_far_ahead_as_before(tmp_path: Path) -> None:
+    within(tmp_path, took(280.0))
+
+    assert within(tmp_path, None, since=MONDAY + 130 * 30.0) == 300.0 + 60.0
+
+
+def test_another_time_of_members_counts_once_the_forecast_was_learned_again(tmp_path: Path) -> None:
+    async def scene() -> tuple[Foreseen, Foreseen | None]:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY)
+        await life.keeper.look_ahead(SLOT, {WEB: took(60.0)})
+        await life.lives([*a_wave(130)])
+        await life.keeper.look_ahead(SLOT, {WEB: took(280.0)})
+        meanwhile = life.keeper.take(SLOT, life.fed.frames(12.0), Instant(life.fed.now))[WEB][AHEAD]
+        await life.keeper.save(SLOT)
+        while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        return meanwhile, (await life.lives([12.0]))[-1]
+
+    meanwhile, after = asyncio.run(scene())
+
+    assert after is not None
+    assert (meanwhile.within, after.within) == (60.0 + 60.0, 300.0 + 60.0)
+    assert after.days > 0.03  # what the loads of before taught was not lost
 
 
 def test_a_folder_that_refuses_costs_nothing_but_memory_of_it(tmp_path: Path) -> None:

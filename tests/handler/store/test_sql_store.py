@@ -14,7 +14,7 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Leaving, Phase
 from handler.ports.store import Store
-from handler.ports.stored import Creates, Event, EventKind
+from handler.ports.stored import Creates, Event, EventKind, MemberSpans
 from handler.store.sqlite import SqliteStore
 from tests.support.store import (
     EDGE,
@@ -97,6 +97,7 @@ CALLS = {
     "history": lambda store: store.history(WEB, before=None, limit=1),
     "span_at": lambda store: store.span_at(WEB, NOW),
     "served": lambda store: store.served(WEB, NOW, NOW),
+    "member_spans": lambda store: store.member_spans(WEB, 9),
     "prune": lambda store: store.prune(before=NOW, bytes_at_most=1),
 }
 
@@ -479,6 +480,28 @@ def test_members_served_from_when_they_came_into_service_until_they_left_vanishe
     assert {(each.begin, each.end) for each in found} == {(at(10), math.inf), (at(10), at(60)), (at(10), at(70))}
     assert store.served(WEB, at(-9), at(10)) == ()
     assert store.served(WORKER, at(0), at(100)) == ()
+
+
+def test_the_spans_of_members_are_of_those_made_here_that_came_into_service(store):
+    first, second, taken_up, given, waiting = store.intend(WEB, LOCAL, 5, (), at(0))
+    drained = {"drained_at": at(200), "gone_at": at(245)}
+    store.save(
+        (
+            replace(first, profile="old", made_at=at(20), in_service_at=at(90), **drained),
+            replace(second, profile="new", made_at=at(20), in_service_at=at(100)),
+            replace(taken_up, made_at=at(110), in_service_at=at(110)),
+            replace(given, made_at=at(20), in_service_at=at(120), given=True),
+            replace(waiting, made_at=at(20)),
+        ),
+        LOCAL,
+    )
+    newest, oldest = (
+        MemberSpans(profile="new", boot=100.0, drain=None),
+        MemberSpans(profile="old", boot=90.0, drain=45.0),
+    )
+    assert store.member_spans(WEB, 9) == (newest, oldest)
+    assert store.member_spans(WEB, 1) == (newest,)
+    assert store.member_spans(WORKER, 9) == ()
 
 
 def test_names_are_known_as_gone_until_retention_forgets_them(store):
