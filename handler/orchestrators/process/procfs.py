@@ -112,6 +112,8 @@ def environment(pid: int, beginning: str = "") -> dict[str, str]:
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return {}
     first = os.fsencode(beginning)
+    if first not in block:  # most processes of a machine are no members
+        return {}
     pairs = (entry.partition(b"=") for entry in block.split(b"\0") if entry.startswith(first))
     return {os.fsdecode(name): os.fsdecode(value) for name, equals, value in pairs if equals}
 

@@ -162,7 +162,11 @@ def await_mark(bearer: MarkedProcess, *, tries: int = 1000) -> None:
     pause = threading.Event()
     for _ in range(tries):
         process = procfs.look(bearer.process.pid)
-        if process is None or not process.alive or ProcessMark.read(procfs.environment(process.pid)) == bearer.mark:
+        if (
+            process is None
+            or not process.alive
+            or ProcessMark.read(procfs.environment(process.pid, PREFIX)) == bearer.mark
+        ):
             return
         pause.wait(0.001)
 
