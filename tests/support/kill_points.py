@@ -168,7 +168,7 @@ class Bed:
         self.balancer.stop()
 
 
-def _first_life(directory: Path, port: int, deadly: int) -> None:
+def _first_life(directory: Path, port: int, deadly: int | None) -> Bed:
     """Start with a fleet in service; then grow and shrink it, to the death."""
     bed = Bed(directory, port, Instants())
     bed.store.declare([bed.definition], Instant(time.time()))
@@ -181,6 +181,7 @@ def _first_life(directory: Path, port: int, deadly: int) -> None:
         bed.instant()
         bed.converge()
     (directory / "survived").write_text(json.dumps(bed.report()))
+    return bed
 
 
 def _second_life(directory: Path, port: int) -> None:
@@ -191,7 +192,7 @@ def _second_life(directory: Path, port: int) -> None:
     bed.store.close()
 
 
-def _forked(life: Callable[[], None]) -> int:
+def _forked(life: Callable[[], object]) -> int:
     """Run a life in a child; its wait status."""
     child = os.fork()
     if child == 0:
@@ -204,8 +205,17 @@ def _forked(life: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1]
 
 
+def _live_once(home: Path, port: int) -> None:
+    """Live both lives here, to their ends: what they make once, such as compiled statements, their children inherit."""
+    home.mkdir(mode=0o700)
+    new_store()
+    _first_life(home, port, None).store.close()
+    _second_life(home, port)
+    shutil.rmtree(home)
+
+
 def enumerate_kills(directory: Path, port: int) -> None:
-    new_store()  # once, not in every life
+    _live_once(directory / "before", port)
     for line in sys.stdin:
         deadly = int(line)
         home = directory / str(deadly)
