@@ -20,8 +20,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.real_clouds import NAMES, is_here
 
-# A busy machine is no defect of the code under test.
-settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+# A busy machine is no defect of the code under test. `make nightly` searches longer.
+settings.register_profile("suite", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("nightly", settings.get_profile("suite"), max_examples=1000)
 settings.load_profile("suite")
 
 _PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "snmp"}

@@ -1,4 +1,4 @@
-"""Every benchmark runs from end to end: a hundredth of it, since figures do not matter here."""
+"""Every benchmark runs from end to end: a thousandth of it, since figures do not matter here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from benchmarks.__main__ import measured, names
 from benchmarks.report.figures import Figure
 
-_PART = 100
+_PART = 1000
 _NEEDS = {"balance": ("haproxy", "hey"), "console": ("chromium",), "databases": ("postgres",), "snmp": ("snmpd",)}
 
 

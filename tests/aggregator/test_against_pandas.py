@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
@@ -43,7 +43,6 @@ ticks = st.lists(
     max_size=6,
 )
 """Members join and leave; some do not answer, and some answer NaN."""
-unhurried = settings(deadline=None, max_examples=25)
 
 
 def by_pandas(how: Reduction, values: pd.Series, expected: int) -> float:
@@ -91,7 +90,6 @@ def cells_of(history: Sequence[Tick], counter: Counter = BOUNDED) -> Mapping[Pai
     return {(key.across, key.aggregate): cell for key, cell in frame.cells.items()}
 
 
-@unhurried
 @given(ticks)
 def test_a_window_has_the_value_that_pandas_computes(history):
     found = cells_of(history)
@@ -105,7 +103,6 @@ def test_a_window_has_the_value_that_pandas_computes(history):
             assert cell.low <= cell.value <= cell.high, pair
 
 
-@unhurried
 @given(ticks, st.lists(numbers, min_size=30, max_size=30))
 def test_no_missing_answer_leaves_the_bounds(history, silence):
     """Also where too few members answered for a value."""

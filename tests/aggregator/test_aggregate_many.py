@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
@@ -119,7 +119,6 @@ def in_pieces(aggregator: Aggregator, polls: Sequence[Scrape], cuts: Sequence[in
             yield from (exact(reel.frames(tick)) for tick in range(len(reel)))
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     WORLDS,
     STEPS,

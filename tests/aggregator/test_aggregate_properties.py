@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Cell, Insufficient
@@ -16,9 +16,6 @@ from config.model.counters import Counter, CounterKind
 from config.model.reductions import Reduce
 from tests.support.aggregator import Answer, Reading, Watch, a_counter
 from tests.support.aggregator_oracle import Oracle
-
-unhurried = settings(deadline=None, max_examples=60)
-"""A busy machine is no failure."""
 
 INTERVAL = 10.0
 FRESHNESS = 3
@@ -113,27 +110,23 @@ def agrees(question: Question, polls: list[Poll]) -> None:
         assert same(actual, expected), f"tick {poll.number}: {actual} is not {expected}"
 
 
-@unhurried
 @given(QUESTIONS, histories())
 def test_gauges_agree_with_the_plain_oracle(question, polls):
     agrees(question, polls)
 
 
-@unhurried
 @given(st.data(), st.sampled_from([32, 64]), RANGES, ACROSS, AGGREGATE, TICKS)
 def test_rising_counters_agree_with_the_plain_oracle(data, bits, range, across, aggregate, ticks):
     counter = a_counter(kind=CounterKind.RISING, bits=bits, range=range, scale=0.5)
     agrees(Question(counter, across, aggregate, ticks), data.draw(rising_histories(bits)))
 
 
-@unhurried
 @given(QUESTIONS, histories(values=st.none() | st.integers(-500, 500).map(float)))
 def test_the_value_lies_within_its_bounds_even_outside_its_range(question, polls):
     for cell in question.cells(polls).values():
         assert isinstance(cell, Insufficient) or cell.low <= cell.value <= cell.high
 
 
-@unhurried
 @given(QUESTIONS, histories(), st.permutations("abcd"))
 def test_permuting_members_changes_nothing(question, polls, order):
     renamed = dict(zip("abcd", order, strict=True))
@@ -148,7 +141,6 @@ def test_permuting_members_changes_nothing(question, polls, order):
     assert question.cells(permuted) == question.cells(polls)
 
 
-@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_another_missing_answer_only_widens_the_bounds(question, polls, data):
     joined = [
@@ -193,14 +185,12 @@ def stays_within(question: Question, polls: list[Poll], filled_polls: list[Poll]
             assert before.low - SLACK <= known.low <= known.value <= known.high <= before.high + SLACK
 
 
-@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_no_missing_answer_could_move_the_value_out_of_the_bounds(question, polls, data):
     """The bounds hold for every value of all missing answers together."""
     stays_within(question, polls, data.draw(answered(polls, any_answer(question))))
 
 
-@unhurried
 @given(QUESTIONS, histories(), st.data())
 def test_each_filled_in_answer_only_narrows_the_bounds(question, polls, data):
     """Not for sums and counts of a changing fleet, whose value is provisional until all answers are known."""
@@ -208,7 +198,6 @@ def test_each_filled_in_answer_only_narrows_the_bounds(question, polls, data):
     stays_within(question, polls, data.draw(answered(polls, st.none() | any_answer(question))))
 
 
-@unhurried
 @given(st.floats(-1e18, 1e18), st.lists(st.floats(-1e3, 1e3), min_size=5, max_size=8), AGGREGATE)
 def test_one_spike_leaves_no_error(spike, calm, aggregate):
     question = Question(a_counter(), Reduce.SUM, aggregate, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.rings import Ring
@@ -129,7 +129,6 @@ def folded_at_once(stretch: Stretch) -> list[float]:
     ]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 30), st.integers(0, 40), STEPS, st.data())
 def test_blocks_of_ticks_fold_to_the_same_as_their_ticks(length, first, steps, data):
     ring = filled(Ring(length, 1, [Reduce.MIN, Reduce.MAX]), steps, first)
@@ -137,7 +136,6 @@ def test_blocks_of_ticks_fold_to_the_same_as_their_ticks(length, first, steps, d
     assert [stretch.fold(fold)[0] for fold in FOLDS] == folded_at_once(stretch)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(1, 30), st.integers(1, 30), STEPS, STEPS, st.integers(0, 5))
 def test_blocks_are_folded_anew_after_a_history_was_adopted(length, longer, steps, later, ahead):
     old = filled(Ring(length, 1), steps, 0)

@@ -135,7 +135,7 @@ def test_a_file_that_never_ends_is_refused_for_its_length() -> None:
         load(Path("/dev/zero"))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(_EXAMPLES), SPOILS | st.tuples(_ODD_YAML, st.floats(0, 1)))
 def test_of_any_bytes_only_problems_with_places_leave_the_load(tmp_path: Path, body: bytes, spoil: object) -> None:
     if isinstance(spoil, tuple):

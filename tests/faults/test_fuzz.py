@@ -125,7 +125,7 @@ DECODERS: Mapping[str, tuple[bytes, Callable[[bytes], Iterable[float]]]] = {
         _nothing(lambda body: retry_after({"retry-after": body.decode(errors="replace")}, a_moment())),
     ),
 }
-_quickly = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+_quickly = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -167,7 +167,7 @@ FETCHED = [
 
 
 @pytest.mark.parametrize("column", FETCHED)
-@settings(_quickly, max_examples=60)
+@_quickly
 @given(spoil=SPOILS, login=st.booleans())
 @example(spoil=lambda body: body, login=True)
 def test_no_bytes_break_a_poll_and_none_become_a_number_that_is_not_there(

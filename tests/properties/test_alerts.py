@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
@@ -46,7 +46,6 @@ TICKS = st.lists(st.none() | st.just("resolved") | st.sampled_from([0.0, 50.0, 3
 """What is told before each tick: nothing, the end, or a value."""
 
 
-@settings(max_examples=60, deadline=None)
 @given(TICKS)
 def test_a_policy_fires_on_a_value_that_stands_and_never_without_one(ticks: list[str | float | None]) -> None:
     board, now = Board(), [0.0]

@@ -435,7 +435,7 @@ def forget_foreigners(balancer: FakeBalancer) -> None:
 
 
 TestFleet = Fleet.TestCase
-TestFleet.settings = runs(100, steps=40)
+TestFleet.settings = runs(50, steps=40)
 
 
 SHAKY = Behaviour(

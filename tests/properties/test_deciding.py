@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.frames import Aggregate, Cell, Frame, Insufficient, Lack
@@ -250,7 +250,6 @@ STORIES = st.lists(
 
 @pytest.mark.parametrize("key", EVERYTHING, ids=lambda key: f"{key[0].value}-{key[1]}")
 @given(story=STORIES)
-@settings(max_examples=30, deadline=None)
 def test_all_rules_together_keep_every_promise(
     key: tuple[Mode, str],
     story: list[tuple[str, float, tuple[int, Mapping[str, Cell], tuple[Request, ...], Fleet]]],

@@ -81,4 +81,4 @@ class RollingFleet(Fleet):
 
 
 TestRollingFleet = RollingFleet.TestCase
-TestRollingFleet.settings = runs(60, steps=40)
+TestRollingFleet.settings = runs(30, steps=40)

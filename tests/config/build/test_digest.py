@@ -4,7 +4,7 @@ import dataclasses
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from config.build.digest import digest_of
 from config.build.wire import TAGS
@@ -20,14 +20,12 @@ class LikeHaproxyField:
     server: str | None = None
 
 
-@settings(max_examples=40)
 @given(catalogues())
 def test_the_digest_of_any_catalogue_is_stable(catalogue: Catalogue) -> None:
     assert digest_again(catalogue) == catalogue.digest
     assert digest_again(catalogue, backwards=True) == catalogue.digest
 
 
-@settings(max_examples=40)
 @given(catalogues(), catalogues())
 def test_catalogues_have_one_digest_exactly_if_they_declare_the_same(first: Catalogue, second: Catalogue) -> None:
     same = dataclasses.replace(first, digest="") == dataclasses.replace(second, digest="")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from config.checks.catalogue import check
 from config.errors import DeclarationError
@@ -205,7 +205,6 @@ def test_an_entry_that_depends_on_a_refused_one_has_no_problem() -> None:
     assert check(orphaned, {("counters", "cpu"), ("profiles",)}) == ()
 
 
-@settings(max_examples=40)
 @given(catalogues())
 def test_any_catalogue_can_be_checked_and_the_answer_is_sorted(catalogue: Catalogue) -> None:
     problems = check(catalogue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.document import yaml_nodes
@@ -78,7 +78,6 @@ def test_both_readers_give_the_same_values_at_the_same_places(content: bytes) ->
     assert repr(_by("libyaml", text)) == repr(_by("ruamel", text))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12).map("".join))
 @example("!!str &x <<: *x")
 def test_a_small_text_is_read_as_by_ruamel(text: str) -> None:

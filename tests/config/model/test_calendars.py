@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model.calendars import Calendar, instant_at, last_before, longest_gap, next_after, read_cron, read_timezone
@@ -173,7 +173,6 @@ def _every(cron: str, timezone: str, begin: datetime) -> Iterator[Instant]:
                 yield instant
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     place=st.sampled_from([(zone, day) for zone, days in ZONES.items() for day in days]),
     minute=st.sampled_from(["*", "*/10", "0", "30", "15,45", "7-9"]),

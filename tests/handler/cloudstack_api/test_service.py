@@ -165,7 +165,7 @@ def soups(draw: st.DrawFn) -> dict[str, str]:
     return {**other, **own, "command": name}
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(soups())
 def test_any_parameters_have_an_answer_of_cloudstacks_form_and_no_failure(
     stage: tuple[asyncio.Runner, ApiScene], soup: dict[str, str]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
@@ -87,7 +87,6 @@ def replayed(text: str) -> Iterator[Scrape]:
         )
 
 
-@settings(max_examples=60)
 @given(scrapes(), st.booleans())
 def test_what_is_exported_is_judged_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, made: list[Scrape], closed: bool

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.samples import Layout, Reply, Scrape
@@ -86,7 +86,6 @@ def recordings(draw: st.DrawFn) -> list[Tick]:
 NO_SERIES = Layout(series=(), counted=np.zeros(0, dtype=np.bool_))
 
 
-@settings(max_examples=60)
 @given(recordings(), st.booleans())
 def test_what_is_written_is_what_is_read(
     tmp_path_factory: pytest.TempPathFactory, written: list[Tick], closed: bool

@@ -4,7 +4,7 @@ import itertools
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from handler.replay.optimum import least_member_steps, needed
 from handler.replay.paths import PathRecorder, path_of
@@ -23,7 +23,6 @@ def cheapest(sizes: list[int], boot: int, drain: int) -> int:
 
 
 @given(sizes=st.lists(st.integers(1, 3), min_size=1, max_size=7), boot=st.integers(0, 2), drain=st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
 def test_no_fleet_that_is_never_too_small_is_cheaper(sizes: list[int], boot: int, drain: int) -> None:
     """The optimum does not pay for what comes before a member's first need, which every fleet may pay once a member."""
     least = least_member_steps(np.array(sizes), boot, drain)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.samples import Reply
@@ -151,7 +151,6 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=50)
 @given(rows=rows, data=st.data())
 def test_the_order_of_rows_never_matters(rows: list[Row], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(rows))

@@ -242,7 +242,7 @@ STRETCHES = st.lists(
 """A value of every member, for so many ticks, of so many members."""
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     stretches=STRETCHES,
     acts=st.lists(st.tuples(st.integers(0, 1200), st.sampled_from(["pause", "resume"])), max_size=2),

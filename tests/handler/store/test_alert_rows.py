@@ -157,7 +157,7 @@ DELIVERIES = st.lists(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(DELIVERIES, max_size=3))
 def test_the_store_in_memory_tells_as_the_one_on_disk(in_file, batches):
     memory = MemoryStore()

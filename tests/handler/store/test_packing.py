@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
@@ -58,7 +58,6 @@ def answers(store, moments: Sequence[float]) -> list[object]:
 
 
 @given(ROWS, ROWS)
-@settings(max_examples=200, deadline=None)
 def test_a_block_gives_back_every_character(some: list[SpanRow], more: list[SpanRow]) -> None:
     assert unpack(pack(more, onto=pack(some))) == (*some, *more)
 

@@ -178,7 +178,7 @@ def test_groups_that_change_at_the_same_time_share_commits(store):
     assert commits(store) - before < 64
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     story=st.lists(st.tuples(st.sampled_from([Reason.STEADY, Reason.BLIND]), st.booleans()), min_size=1, max_size=12)
 )

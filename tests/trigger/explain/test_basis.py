@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from aggregator.frames import Cell, Lack
@@ -167,7 +167,6 @@ def records(draw: st.DrawFn) -> tuple[Catalogue, Evaluation | None, Decision, Ex
     return catalogue, evaluation, decision, explain(catalogue, group, evaluation, decision, fleet, state)
 
 
-@settings(max_examples=300, deadline=None)
 @given(records())
 def test_a_record_decided_once_more_gives_the_same_answer(
     record: tuple[Catalogue, Evaluation | None, Decision, Explanation],
