@@ -76,6 +76,10 @@ class SettingAdmin:
             applied=applied,
         )
 
+    def writable(self) -> bool:
+        """Tell whether values of the file can be applied."""
+        return self._engine.catalogue().writable
+
     async def change(self, group: GroupId, values: Mapping[str, str], grants: Grants) -> SettingChange | None:
         """Return what it takes to declare other values; ``None``: they are declared. Nothing is changed.
 

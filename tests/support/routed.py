@@ -33,6 +33,8 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/groups/{group}/acts": (Verb.READ, A_GROUP),
     "/groups/{group}/tune": (Verb.TUNE, A_GROUP),
     "/groups/{group}/tune/answer": (Verb.TUNE, A_GROUP),
+    "/groups/{group}/tune/dialog": (Verb.TUNE, A_GROUP),
+    "/groups/{group}/tune/patch": (Verb.TUNE, A_GROUP),
     "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),

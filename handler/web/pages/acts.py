@@ -34,6 +34,7 @@ class Choice:
 
     label: str
     happens: tuple[str, ...]
+    lines: tuple[str, ...]
     done: str
     method: str
     path: str
@@ -51,6 +52,8 @@ class Dialog:
     choices: tuple[Choice, ...]
     size: int | None = None
     """The size that a field shows; ``None``: there is no such field."""
+    refused: str = "Your role allows none of this."
+    """Why there is nothing to choose from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,17 @@ def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, size: int |
     return _TEMPLATE("dialog", Dialog(title=title, choices=choices, size=size if choices else None))
 
 
+def refusing(title: str, reason: str) -> Markup:
+    """Lay out a dialog that says why nothing can be done."""
+    return _TEMPLATE("dialog", Dialog(title=title, choices=(), refused=reason))
+
+
 def _choice(offer: Offer) -> Choice:
     call = call_of(offer.operation)
     return Choice(
         label=offer.label,
         happens=offer.happens,
+        lines=offer.lines,
         done=offer.done,
         method=call.method,
         path=call.path,

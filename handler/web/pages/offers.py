@@ -49,6 +49,8 @@ class Offer:
     """What will happen, in sentences."""
     done: str
     """What has happened, where the answer has no words of its own."""
+    lines: tuple[str, ...] = ()
+    """What changes of a declaration, line by line."""
 
 
 def offers_of(

@@ -30,7 +30,7 @@ from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
 from handler.web.pages.setup import setup_page
 from handler.web.pages.streams import EventData, FleetNews, OtherTime, PageStreams
-from handler.web.pages.tuning_routes import TuningPages, values_of
+from handler.web.pages.tuning_routes import Looker, PageAsked, TuningPages, values_of
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import Problem, problem_response
 
@@ -131,12 +131,13 @@ class Console:
     async def tune(self, group: GroupId, asked: TimeAsked, request: Request) -> Response:
         """Return the page on which a person tries settings; with an answer if it is asked for without a script."""
         visitor = self.visitor(request)
-        person = actor_of(request) if "asked" in request.query_params else None
+        looker = Looker(actor_of(request), acts=visitor.actor is not None)
+        page_asked = PageAsked(looker, answer="asked" in request.query_params)
         try:
-            main = await self._tuning.page(group, self._tuning.window(asked), values_of(request), person)
+            main = await self._tuning.page(group, self._tuning.window(asked), values_of(request), page_asked)
         except Refused as error:
             return self._page("Not a time", not_here(str(error)), "", status=422, visitor=visitor)
-        scripts = ("uplot.js", "charts.js", "console.js", "tuning.js")
+        scripts = ("uplot.js", "charts.js", "console.js", "tuning.js", *(("acts.js",) if looker.acts else ()))
         return self._page(f"{group}: try settings · Trimtab", main, "", group=group, scripts=scripts, visitor=visitor)
 
     def events(self, request: Request, asked: EventsAsked) -> Response:

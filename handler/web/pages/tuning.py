@@ -13,6 +13,7 @@ from markupsafe import Markup
 from config.model.catalogue import Compare
 from config.units import GroupId, Instant, Seconds, format_span
 from handler.operations.setting_changes import SettingChange
+from handler.ports.settings import SettingsOwner
 from handler.tuning.outcomes import Outcome
 from handler.tuning.parameters import Parameter
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
@@ -104,6 +105,24 @@ class ChangeShown:
     """The decision of the last tick, in words; empty: not known."""
     changed: str
     """What that would have been with this setting."""
+    dialog: str = ""
+    """The path of the dialog that applies it; empty: it cannot be applied here."""
+    download: str = ""
+    """The path of the patch; empty: the file owns none of the values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applying:
+    """How a page may apply a setting."""
+
+    path: str
+    """Of the page."""
+    query: str
+    """The values that were asked about."""
+    acts: bool
+    """A person is logged in, whose page can send requests."""
+    writable: bool
+    """The file may be written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +156,10 @@ class TunePage:
     """Why there is nothing to try."""
     answer: Markup
     """Empty: nothing was asked yet."""
+    applied: str = ""
+    """What was applied last, in words; empty: nothing was, or it is not the person's to see."""
+    dialog: str = ""
+    """The path of the dialog that takes it back; empty: this page can send no request."""
 
 
 def tune_page(page: TunePage) -> Markup:
@@ -144,9 +167,9 @@ def tune_page(page: TunePage) -> Markup:
     return _TEMPLATE("page", page)
 
 
-def answer_part(answer: Answer, change: SettingChange | str | None) -> Markup:
+def answer_part(answer: Answer, change: SettingChange | str | None, applying: Applying | None = None) -> Markup:
     """Lay out an answer, and what it takes to declare the setting; or why it cannot be declared."""
-    return _TEMPLATE("answer", answer_of(answer, change))
+    return _TEMPLATE("answer", answer_of(answer, change, applying))
 
 
 def refusal_part(reason: str) -> Markup:
@@ -195,7 +218,9 @@ def span_links(now: Instant, window: Window, values: Mapping[str, str]) -> tuple
     )
 
 
-def change_of(group: GroupId, change: SettingChange | str | None) -> ChangeShown | None:
+def change_of(
+    group: GroupId, change: SettingChange | str | None, applying: Applying | None = None
+) -> ChangeShown | None:
     """Return what a page shows of a change; a text says why there is none, ``None``: the setting is declared."""
     match change:
         case None:
@@ -210,12 +235,28 @@ def change_of(group: GroupId, change: SettingChange | str | None) -> ChangeShown
                 others=", ".join(each for each in change.groups if each != group),
                 declared="" if first is None else first.declared,
                 changed="" if first is None else first.changed,
+                dialog=f"{applying.path}/dialog?{applying.query}" if applying and _applies(change, applying) else "",
+                download=f"{applying.path}/patch?{applying.query}" if applying and change.patch else "",
             )
         case _:
             assert_never(change)
 
 
-def answer_of(answer: Answer, change: SettingChange | str | None = None) -> AnswerShown:
+def _applies(change: SettingChange, applying: Applying) -> bool:
+    match change.owner:
+        case None:
+            return False
+        case SettingsOwner.API:
+            return applying.acts
+        case SettingsOwner.FILE:
+            return applying.acts and applying.writable
+        case _:
+            assert_never(change.owner)
+
+
+def answer_of(
+    answer: Answer, change: SettingChange | str | None = None, applying: Applying | None = None
+) -> AnswerShown:
     """Return what a page shows of an answer."""
     return AnswerShown(
         caveats=answer.caveats,
@@ -226,7 +267,7 @@ def answer_of(answer: Answer, change: SettingChange | str | None = None) -> Answ
         cards=tuple(_card(answer, each) for each in answer.conditions),
         differences=tuple(_difference(answer.group, each) for each in answer.differences),
         more=answer.differing - len(answer.differences),
-        change=change_of(answer.group, change),
+        change=change_of(answer.group, change, applying),
     )
 
 

@@ -1,9 +1,11 @@
-"""``/groups/{group}/tune``: a person tries other settings over the past. Nothing is changed by it."""
+"""``/groups/{group}/tune``: a person tries other settings over the past; dialogs and a patch to have them declared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -12,13 +14,18 @@ from markupsafe import Markup
 from config.errors import Refused
 from config.units import GroupId, format_span
 from handler.identity.actors import Actor
+from handler.operations.address import right_of
 from handler.operations.facade import Operations
 from handler.operations.setting_changes import SettingChange
-from handler.web.needs import TUNES, actor_of
+from handler.web.needs import TUNES, actor_of, session_of
+from handler.web.pages.acts import dialog_of, refusing
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.frame import PAGE_HEADERS, href
+from handler.web.pages.offers import Offer
+from handler.web.pages.setting_offers import applied_words, apply_offer, return_offer
 from handler.web.pages.tuning import (
     USUAL,
+    Applying,
     TunePage,
     answer_part,
     entries_of,
@@ -38,8 +45,21 @@ def build_tuning(operations: Operations) -> APIRouter:
 
     @routes.get("/groups/{group}/tune/answer", dependencies=[TUNES])
     async def answer(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
-        found = await tuning.answer(GroupId(group), tuning.window(asked), values_of(request), actor_of(request))
+        looker = Looker(actor_of(request), acts=session_of(request) is not None)
+        found = await tuning.answer(GroupId(group), tuning.window(asked), values_of(request), looker)
         return HTMLResponse(found, headers=PAGE_HEADERS)
+
+    @routes.get("/groups/{group}/tune/dialog", dependencies=[TUNES])
+    async def dialog(request: Request, group: str) -> Response:
+        found = await tuning.dialog(GroupId(group), values_of(request), actor_of(request))
+        return HTMLResponse(found, headers=PAGE_HEADERS)
+
+    @routes.get("/groups/{group}/tune/patch", dependencies=[TUNES])
+    async def patch(request: Request, group: str) -> Response:
+        text = await tuning.patch(GroupId(group), values_of(request), actor_of(request))
+        name = quote(f"{group}.patch", safe="")
+        headers = {**PAGE_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        return Response(text, headers=headers, media_type="text/x-diff; charset=utf-8")
 
     return routes
 
@@ -56,6 +76,24 @@ def values_of(request: Request) -> Mapping[str, str]:
     return values
 
 
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """Who looks at a page."""
+
+    person: Actor
+    acts: bool
+    """It is logged in, so that its page can send requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageAsked:
+    """Who asks for a page, and with how much of it."""
+
+    looker: Looker
+    answer: bool
+    """The values of the address are to be replayed, since no script asks for that."""
+
+
 class TuningPages:
     """Asks what would have happened, and lays it out."""
 
@@ -69,19 +107,21 @@ class TuningPages:
             return asked.window(now)
         return window_of(now, span=format_span(USUAL))
 
-    async def page(self, group: GroupId, window: Window, values: Mapping[str, str], person: Actor | None) -> Markup:
-        """Return the page's content; with the answer, if a ``person`` asks where no script runs.
+    async def page(self, group: GroupId, window: Window, values: Mapping[str, str], asked: PageAsked) -> Markup:
+        """Return the page's content; with the answer, if it is asked for where no script runs.
 
         Raises:
             NoSuch: there is no such group.
+            StoreError: the store cannot be read.
         """
-        refused, answer = tuple[str, ...](), Markup()
+        refused, answer, applied = tuple[str, ...](), Markup(), None
         try:
             parameters = self._operations.tuning.parameters(group)
+            applied = (await self._operations.settings.current(group, asked.looker.person.grants)).applied
         except Refused as error:
             parameters, refused = (), tuple(str(error).splitlines())
-        if person is not None and not refused:
-            answer = await self.answer(group, window, values, person)
+        if asked.answer and not refused:
+            answer = await self.answer(group, window, values, asked.looker)
         return tune_page(
             TunePage(
                 group=group,
@@ -92,19 +132,63 @@ class TuningPages:
                 entries=tuple(entries_of(parameters, values)),
                 refused=refused,
                 answer=answer,
+                applied="" if applied is None else applied_words(applied),
+                dialog=f"{href(group)}/tune/dialog" if asked.looker.acts else "",
             )
         )
 
-    async def answer(self, group: GroupId, window: Window, values: Mapping[str, str], person: Actor) -> Markup:
+    async def answer(self, group: GroupId, window: Window, values: Mapping[str, str], looker: Looker) -> Markup:
         """Return what would have happened, or why that is not known."""
         try:
-            answer = await self._operations.tuning.what_if(group, window.begin, window.end, values, person.name)
+            answer = await self._operations.tuning.what_if(group, window.begin, window.end, values, looker.person.name)
         except Refused as error:
             return refusal_part(str(error))
-        return answer_part(answer, await self._change(group, values, person))
-
-    async def _change(self, group: GroupId, values: Mapping[str, str], person: Actor) -> SettingChange | str | None:
+        changed: SettingChange | str | None
         try:
-            return await self._operations.settings.change(group, values, person.grants)
+            changed = await self._operations.settings.change(group, values, looker.person.grants)
         except Refused as error:
-            return str(error)
+            changed = str(error)
+        applying = Applying(
+            path=f"{href(group)}/tune",
+            query=urlencode(values),
+            acts=looker.acts,
+            writable=self._operations.settings.writable(),
+        )
+        return answer_part(answer, changed, applying)
+
+    async def dialog(self, group: GroupId, values: Mapping[str, str], person: Actor) -> Markup:
+        """Return the dialog that applies values; without any, the one that takes back what was applied last.
+
+        Raises:
+            NoSuch: there is no such group.
+            StoreError: the store cannot be read.
+        """
+        title, authorising = f"Apply to {group}" if values else f"Go back, {group}", self._operations.authorising
+        try:
+            offer = await self._offer(group, values, person)
+        except Refused as error:
+            return refusing(title, str(error))
+        return dialog_of(title, (offer,), lambda operation: authorising.allows(person, right_of(operation)))
+
+    async def _offer(self, group: GroupId, values: Mapping[str, str], person: Actor) -> Offer:
+        settings = self._operations.settings
+        if values:
+            change = await settings.change(group, values, person.grants)
+            if change is not None:
+                return apply_offer(group, values, change)
+            raise Refused("These values are declared.")
+        change = await settings.return_change(group, person.grants)
+        applied = (await settings.current(group, person.grants)).applied
+        if change is not None and applied is not None:
+            return return_offer(group, applied, change)
+        raise Refused("Nothing was applied here.")
+
+    async def patch(self, group: GroupId, values: Mapping[str, str], person: Actor) -> str:
+        """Return the lines of the file that values change; empty: none does.
+
+        Raises:
+            NoSuch: there is no such group.
+            Refused: why they cannot be declared.
+        """
+        change = await self._operations.settings.change(group, values, person.grants)
+        return "" if change is None else "".join(f"{line}\n" for line in change.patch)

@@ -16,7 +16,7 @@ async function markupOf(path) {
   throw new Error((await reply.json().catch(() => ({}))).detail ?? `the daemon answers ${reply.status}`);
 }
 
-async function ask(path) {
+async function openDialog(path) {
   shown = path;
   key = crypto.randomUUID();
   dialog.innerHTML = '<h2 id="acting-title">Asking…</h2>';
@@ -119,7 +119,7 @@ if (bar) {
     const button = event.target.closest("button[data-dialog]");
     if (!button) return;
     opener = button.id;
-    ask(button.dataset.dialog);
+    openDialog(button.dataset.dialog);
   });
   dialog.addEventListener("close", () => document.getElementById(opener)?.focus({preventScroll: true}));
   dialog.addEventListener("click", event => event.target.name === "cancel" && dialog.close());

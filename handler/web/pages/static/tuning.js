@@ -53,6 +53,7 @@ async function ask() {
     progress.textContent = `Replayed in ${((performance.now() - began) / 1000).toFixed(1)} s`;
     document.dispatchEvent(new CustomEvent("told"));
     handles();
+    for (const button of answered.querySelectorAll("button[data-dialog]")) button.hidden = false;
     document.getElementById(focused)?.focus({preventScroll: true});
   } catch (error) {
     if (mine === asking) progress.textContent = error.name === "AbortError" ? "" : `No answer: ${error.message}`;
@@ -127,6 +128,9 @@ function drag(handle, chart, field, low, high) {
     set(Number(field.value) + by, askSoon);
   });
 }
+
+// What was applied is declared from then on, so the page is another one.
+document.getElementById("acting")?.addEventListener("close", event => event.target.querySelector(".answer.done") && location.reload());
 
 if (tune) {
   tune.addEventListener("input", askSoon);

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.real("chromium")
 _PASSWORD = "correct horse battery"
 _MODEL = """\
 # kept: what a person wrote
+writable: true
 record: {}
 counters: {load: {push: LOAD, unit: percent, range: [0, 100], shared: true}, jobs: {push: JOBS, per: group}}
 conditions:
@@ -116,6 +117,43 @@ def test_a_threshold_is_moved_by_key_and_by_drag_and_each_difference_leads_to_it
     page.close()
 
 
+def acted(page: Page, button: str) -> str:
+    """Open a dialog by its button, do what it offers, and return what it said before."""
+    page.run(f"document.getElementById({button!r}).click()")
+    page.until("document.querySelector('#acting [name=carry-out]') !== null")
+    happens: str = page.run("document.querySelector('#acting .choice').textContent")
+    page.run("document.querySelector('#acting [name=carry-out]').click()")
+    page.until("document.querySelector('#acting .answer.done') !== null")
+    page.run("window.old = true, document.querySelector('#acting [name=cancel]').click()")
+    page.until("window.old === undefined && document.readyState === 'complete'")
+    return happens
+
+
+def test_a_setting_is_applied_to_the_file_and_taken_back_by_one_click(daemon: Daemon, browser: Browser) -> None:
+    before = daemon.file.read_text()
+    page = logged_in(browser, daemon, "tom", "/groups/web/tune?span=1h&conditions.busy.above=60")
+    answered(page)
+    assert page.run("document.querySelector('a[download]').getAttribute('href')").endswith("above=60")
+
+    happens = acted(page, "act-apply")
+
+    assert "+  busy: {counter: load, above: 60}  # percent" in happens
+    assert "The last tick: " in happens
+    assert daemon.file.read_text() == before.replace("above: 80}", "above: 60}")
+    assert "tom applied at" in page.run("document.getElementById('applied').textContent")
+    assert page.run(f"document.getElementById('{_ABOVE}').dataset.declared") == "60"
+    assert "+  busy: {counter: load, above: 80}  # percent" in acted(page, "act-back")
+    assert daemon.file.read_text() == before
+    (row,) = [
+        each
+        for each in daemon.json("audit", "list", "--group", "web")
+        if each["act"] == "return_settings" and each["result"] == "done"
+    ]
+    assert (row["who"], row["outcome"].partition(": ")[2]) == ("tom", "conditions.busy.above: 60 → 80")
+    assert not page.problems
+    page.close()
+
+
 def test_without_a_script_a_form_asks(daemon: Daemon, browser: Browser) -> None:
     page = logged_in(browser, daemon, "tom", "/groups/web/tune?span=1h&conditions.busy.above=60&asked=1")
     plain = page.run("fetch(location.href).then(reply => reply.text())")
@@ -136,7 +174,8 @@ def test_an_operator_is_neither_offered_nor_shown_it(daemon: Daemon, browser: Br
     page = logged_in(browser, daemon, "bob", "/groups/web")
     assert page.run("document.querySelectorAll('a[href$=\"/tune\"]').length") == 0
     assert page.run("fetch('/groups/web/tune').then(reply => reply.status)") == 403
-    assert page.run("fetch('/groups/web/tune/answer').then(reply => reply.status)") == 403
+    for part in ("answer", "dialog?conditions.busy.above=60", "patch?conditions.busy.above=60"):
+        assert page.run(f"fetch('/groups/web/tune/{part}').then(reply => reply.status)") == 403
     page.close()
     page = logged_in(browser, daemon, "tom", "/groups/web")
     assert page.run("document.querySelectorAll('a[href$=\"/tune\"]').length") == 1
