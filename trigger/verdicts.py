@@ -116,6 +116,10 @@ class Foreseen:
     """Percent of the load that the headroom that is followed would have missed lately."""
     days: float
     """Over so many days that is."""
+    carries: float | None = None
+    """What a member carries, in the unit of the load, as it was learned; ``None``: it is declared."""
+    carries_steps: int = 0
+    """Steps of 30 seconds that this was learned from."""
 
 
 RequestedChange: TypeAlias = Adjustment | Aim | Foreseen

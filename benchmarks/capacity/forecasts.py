@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.capacity.setting import CapacityPolicy, Setting, Sizes
+from benchmarks.capacity.setting import SATURATES, WITHIN_SLO, CapacityPolicy, Setting, Sizes
 from benchmarks.capacity.traces import STEP, Trace
 from collector.samples import Floats
 from config.model.adjustments import Adjustment, AdjustmentVerb
@@ -15,32 +16,57 @@ from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, ProfileI
 from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
 from trigger.decide import decide
+from trigger.forecast.carrying import LevelToKeep
+from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
 from trigger.forecast.horizons import Horizons
-from trigger.forecast.memory import LoadMemory
-from trigger.forecast.outlook import Outlook, new_state, step
+from trigger.forecast.outlook import Outlook
 from trigger.forecast.shadows import AFTER_GROWTH, Preference, wanted
 from trigger.requests import GroupState, Request, RequestCause
 
 _PLENTY = 10**9
 _POLICY = PolicyId("ahead")
+_LEVEL = LevelToKeep(at=WITHIN_SLO, top=SATURATES, least=0.0, most=math.inf)
+"""A member serves 80 of 100 requests a second within its SLO: 80 % of what it can."""
 
 
-def forecast(preference: Preference) -> CapacityPolicy:
-    """Return the policy that weighs cost, missed load and restlessness so."""
+def forecast(preference: Preference, rates: Mapping[str, Floats] | None = None) -> CapacityPolicy:
+    """Return the policy that weighs cost, missed load and restlessness so.
+
+    Args:
+        preference: its weights.
+        rates: what the counter of the load shows of each trace, where it is learned what members carry, from their
+            utilisation; ``None``: it is declared, and counters show the load in members.
+    """
 
     def decided(setting: Setting, traces: Mapping[str, Trace], shown: Mapping[str, Floats]) -> Sizes:
         names = sorted(traces, key=lambda name: (-len(shown[name]), name))
         lanes = [_Lane(name, setting, shown[name]) for name in names]
         horizons = Horizons(boot=setting.timing.boot, drain=setting.timing.drain)
-        memory, state = LoadMemory(len(lanes), horizons), new_state(len(lanes), horizons)
+        terms = Terms(horizons=horizons, preference=preference, level=None if rates is None else _LEVEL)
+        cohort = Cohort.begin([lane.lane for lane in lanes], terms, 0)
         for number in range(len(shown[names[0]])):
-            load = np.array([lane.shown[number] if number < len(lane.shown) else np.nan for lane in lanes])
-            state = step(state, memory, load, preference)
-            assert state.outlook is not None
-            _follow(state.outlook, lanes, number)
+            load = np.array([lane.at(number) for lane in lanes])
+            if rates is None:
+                cohort.take(load)
+            else:
+                rate = np.array([_at(rates[name], number) for name in names])
+                cohort.take(rate, _shown(lanes, load, rate, number))
+            assert cohort.state.outlook is not None
+            _follow(cohort.state.outlook, lanes, number)
         return {name: lane.sizes for name, lane in zip(names, lanes, strict=True)}
 
     return decided
+
+
+def _shown(lanes: Sequence[_Lane], load: Floats, rate: Floats, number: int) -> Shown:
+    """Return the load of each member, and its utilisation in percent, which is 100 at most."""
+    serving = np.array([lane.serving(number) for lane in lanes])
+    utilisation = np.minimum(load / serving * WITHIN_SLO / SATURATES, 1.0)
+    return Shown(rate / serving, 100.0 * utilisation)
+
+
+def _at(series: Floats, number: int) -> float:
+    return float(series[number]) if number < len(series) else math.nan
 
 
 class _Lane:
@@ -48,6 +74,7 @@ class _Lane:
 
     def __init__(self, name: str, setting: Setting, shown: Floats) -> None:
         self.shown: list[float] = shown.tolist()
+        self.lane = Lane(GroupId(name), _POLICY)
         self.group = Group(
             id=GroupId(name),
             profile=ProfileId("web"),
@@ -60,6 +87,14 @@ class _Lane:
         self.state = GroupState(desired=1)
         self.grown = self.shrunk = -np.inf
         self.sizes: Ints = np.ones(len(shown), dtype=np.int64)
+
+    def at(self, number: int) -> float:
+        """Return what counters show at a step; NaN: the trace has ended."""
+        return self.shown[number] if number < len(self.shown) else math.nan
+
+    def serving(self, number: int) -> int:
+        """Return how many members are in service at a step."""
+        return max(self.members.seen(number * STEP, _PLENTY).in_service, 1)
 
     def ask(self, size: int, number: int) -> None:
         """Let the live code decide about another size, and carry the decision out."""

@@ -1,7 +1,8 @@
 """Hard days: what goes wrong, on one day of each trace, against target tracking at 60 %.
 
 Each trial changes a trace or what counters show of it, and scores the day on which it happens; history comes before,
-but for a cold start. A deploy that halves what a member carries doubles the load in members at once, and for good.
+but for a cold start. A deploy that halves what a member carries doubles the load in members at once, and for good;
+there the forecast learns what members carry from their utilisation, which is 100 % at most.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from benchmarks.capacity.forecasts import forecast
 from benchmarks.capacity.rivals import target_tracking
-from benchmarks.capacity.setting import Setting
+from benchmarks.capacity.setting import Setting, Sizes
 from benchmarks.capacity.traces import DAY, Trace, measured
 from collector.samples import Floats
 from handler.replay.paths import Ints, path_of
@@ -32,6 +33,9 @@ class HardDay:
 
     trace: Trace
     shown: Floats
+    """In members at their SLO, as many as the load needs."""
+    rate: Floats | None = None
+    """What the counter of the load shows, where the forecast learns what members carry; ``None``: that is declared."""
 
 
 def _day(trace: Trace) -> Trace:
@@ -59,6 +63,11 @@ def _times(trace: Trace, seed: int, factor: float, steps: int) -> HardDay:
     return HardDay(trace=trace, shown=measured(load, seed))
 
 
+def _deploy(trace: Trace, seed: int) -> HardDay:
+    """Double the load in members from ten o'clock on, while its counter goes on as if nothing had happened."""
+    return replace(_times(trace, seed, 2.0, DAY), rate=measured(_day(trace).load, seed))
+
+
 def _cold(trace: Trace, seed: int) -> HardDay:
     cold = replace(trace, load=trace.load[trace.since : trace.since + DAY], since=0)
     return HardDay(trace=cold, shown=measured(cold.load, seed))
@@ -68,7 +77,7 @@ TRIALS: Mapping[str, tuple[str, Callable[[Trace, int], HardDay]]] = {
     "holes": ("20 minutes without data, each day", lambda trace, seed: _often(trace, seed, 40, np.nan)),
     "zeros": ("a false zero of ten minutes, each day", lambda trace, seed: _often(trace, seed, 20, 0.0)),
     "step": ("three times the load for two hours", lambda trace, seed: _times(trace, seed, 3.0, _EVENTS)),
-    "deploy": ("a deploy that halves what a member carries", lambda trace, seed: _times(trace, seed, 2.0, DAY)),
+    "deploy": ("a deploy that halves what a member carries", _deploy),
     "cold": ("no history", _cold),
 }
 """By name: its words, and how it changes a trace."""
@@ -87,12 +96,25 @@ def tried(traces: Mapping[str, Trace]) -> Tried:
         for name, trace in traces.items()
     }
     loads, shown = {key: day.trace for key, day in days.items()}, {key: day.shown for key, day in days.items()}
-    ours, theirs = forecast(BALANCED)(setting, loads, shown), target_tracking(0.6)(setting, loads, shown)
+    rates = {key: day.rate for key, day in days.items() if day.rate is not None}
+    fixed = {key: load for key, load in loads.items() if key not in rates}
+    ours = {
+        **_forecast(setting, fixed, shown, None),
+        **_forecast(setting, {key: loads[key] for key in rates}, shown, rates),
+    }
+    theirs = target_tracking(0.6)(setting, loads, shown)
     found: Tried = {}
     for key, trace in loads.items():
         trial, _, name = key.partition("/")
         found.setdefault(trial, {})[name] = _over(trace, ours[key], setting), _over(trace, theirs[key], setting)
     return found
+
+
+def _forecast(
+    setting: Setting, loads: Mapping[str, Trace], shown: Mapping[str, Floats], rates: Mapping[str, Floats] | None
+) -> Sizes:
+    """Return the sizes that the forecast decides, of no trace if there is none."""
+    return forecast(BALANCED, rates)(setting, loads, {key: shown[key] for key in loads}) if loads else {}
 
 
 def keep_trials(found: Tried) -> None:

@@ -98,8 +98,9 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
         if entry.is_scheduled:
             schedules[PolicyId(name)] = schedule_of(PolicyId(name), entry)
         elif entry.forecast is not None:
-            measured = build_forecasts.load_condition(name, entry.forecast, counters)
-            conditions[measured.id] = measured
+            conditions |= {
+                each.id: each for each in build_forecasts.forecast_conditions(name, entry.forecast, counters)
+            }
             policies[PolicyId(name)] = build_forecasts.forecast_policy(name, entry.forecast, counters)
         elif entry.followed is None:
             policies[PolicyId(name)] = _policy(PolicyId(name), entry)

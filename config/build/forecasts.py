@@ -1,22 +1,24 @@
-"""A policy with a forecast as written → the policy, and the condition that measures its load.
+"""A policy with a forecast as written → the policy, and the conditions that measure its load and the level of members.
 
-The policy keeps its name. Its condition is called ``NAME.load``: no name in the file has a dot, so it cannot collide.
+The policy keeps its name. Its conditions are ``NAME.load`` and ``NAME.level``: no name in the file has a dot, so they
+cannot collide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from config.document.forecasts import ForecastDocument
-from config.document.quantities import brought
-from config.model.adjustments import Capacity, FollowForecast
+from config.document.forecasts import LEARNED, ForecastDocument, KeptLevelDocument
+from config.document.quantities import Quantity, brought
+from config.model.adjustments import Capacity, FollowForecast, KeptLevel
 from config.model.catalogue import Compare, Condition, Policy
 from config.model.counters import Counter, Per
 from config.model.reductions import Reduce
 from config.model.schedules import QuietScope
 from config.units import ConditionId, CounterId, PolicyId, Seconds
 
-_LOAD = ".load"
+_LOAD, _LEVEL = ".load", ".level"
 _QUORUM = 0.9
 """Of the members. The others are taken to carry as much as these."""
 MEASURED_OVER: Seconds = 60.0
@@ -26,37 +28,49 @@ AFTER_SHRINKING: Seconds = 195.0
 Source: `trigger.forecast.shadows`, whose virtual fleets wait as long."""
 
 
-def load_condition(name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter]) -> Condition:
-    """Return what measures the load. Whether the counter is declared is not looked at.
+def forecast_conditions(
+    name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter]
+) -> tuple[Condition, ...]:
+    """Return what measures the load, and the level that members keep if what they carry is learned by one.
 
-    It holds while the load is more than the present size carries; the policy does not ask.
+    Whether the counters are declared is not looked at. A condition holds while the load is more than one member
+    carries, or the level is too high; the policy does not ask.
     """
     counter = counters.get(CounterId(entry.load.counter))
-    level, in_unit = brought(entry.load.each, counter)
+    quorum = entry.load.quorum or (None if _of_group(counter) else _QUORUM)
+    load = _condition(name + _LOAD, entry.load.counter, _declared(entry) or Quantity(number=0.0), counters)
+    load = replace(load, per_member=_of_group(counter) and _declared(entry) is not None, quorum=quorum)
+    kept = entry.load.from_
+    return (load,) if kept is None else (load, _condition(name + _LEVEL, kept.counter, kept.at, counters))
+
+
+def _condition(name: str, counter: str, above: Quantity, counters: Mapping[CounterId, Counter]) -> Condition:
+    threshold, in_unit = brought(above, counters.get(CounterId(counter)))
     return Condition(
-        id=ConditionId(name + _LOAD),
-        counter=CounterId(entry.load.counter),
+        id=ConditionId(name),
+        counter=CounterId(counter),
         across=Reduce.AVG,
         aggregate=Reduce.AVG,
         window=MEASURED_OVER,
         compare=Compare.ABOVE,
-        threshold=level,
+        threshold=threshold,
         in_unit=in_unit,
-        per_member=_of_group(counter),
-        quorum=entry.load.quorum or (None if _of_group(counter) else _QUORUM),
     )
+
+
+def _declared(entry: ForecastDocument) -> Quantity | None:
+    """Return what a member carries; ``None``: it is learned."""
+    return None if entry.load.each == LEARNED else entry.load.each
 
 
 def forecast_policy(name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter]) -> Policy:
     """Return the policy."""
-    counter = counters.get(CounterId(entry.load.counter))
-    level, _ = brought(entry.load.each, counter)
     return Policy(
         id=PolicyId(name),
-        when=(ConditionId(name + _LOAD),),
+        when=tuple(each.id for each in forecast_conditions(name, entry, counters)),
         adjustment=FollowForecast(
             by=ConditionId(name + _LOAD),
-            capacity=Capacity(each=level, per_member=not _of_group(counter), quorum=entry.load.quorum or _QUORUM),
+            capacity=_capacity(name, entry, counters),
             slo=entry.slo,
             prefer=entry.prefer,
             history=entry.history,
@@ -66,6 +80,27 @@ def forecast_policy(name: str, entry: ForecastDocument, counters: Mapping[Counte
         ),
         quiet_time=AFTER_SHRINKING,
         quiet_scope=QuietScope.POLICY,
+    )
+
+
+def _capacity(name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter]) -> Capacity:
+    counter, kept, each = counters.get(CounterId(entry.load.counter)), entry.load.from_, _declared(entry)
+    return Capacity(
+        each=None if each is None else brought(each, counter)[0],
+        per_member=not _of_group(counter),
+        quorum=entry.load.quorum or _QUORUM,
+        level=None if kept is None else _kept_level(name, kept, counter, counters.get(CounterId(kept.counter))),
+    )
+
+
+def _kept_level(name: str, kept: KeptLevelDocument, load: Counter | None, shown: Counter | None) -> KeptLevel:
+    least, most = (None if bound is None else brought(bound, load)[0] for bound in (kept.at_least, kept.at_most))
+    return KeptLevel(
+        by=ConditionId(name + _LEVEL),
+        at=brought(kept.at, shown)[0],
+        top=None if shown is None or shown.range is None else shown.range[1],
+        least=least,
+        most=most,
     )
 
 

@@ -22,7 +22,7 @@ from config.model.access import (
     SnmpUser,
     Trust,
 )
-from config.model.adjustments import Adjustment, Capacity, FollowForecast, Step, Steps, Tracking
+from config.model.adjustments import Adjustment, Capacity, FollowForecast, KeptLevel, Step, Steps, Tracking
 from config.model.balancers import (
     CloudstackRuleBalancer,
     HaproxyBalancer,
@@ -128,6 +128,7 @@ TAGS: Final[Mapping[type, str]] = {
     Steps: "Steps",
     Tracking: "Tracking",
     Capacity: "Capacity",
+    KeptLevel: "KeptLevel",
     FollowForecast: "Forecast",
     CloudstackRuleBalancer: "CloudstackRuleBalancer",
     NetscalerBalancer: "NetscalerBalancer",

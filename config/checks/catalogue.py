@@ -127,10 +127,11 @@ def _watched(catalogue: Catalogue) -> Iterator[tuple[Group, AnyCondition]]:
 def _windows(catalogue: Catalogue) -> Iterator[Finding]:
     """A window is a ring of whole intervals; one message per condition and interval.
 
-    The window of a forecast's load is no choice of the file: it is filled up to whole intervals.
+    The windows of a forecast are no choice of the file: they are filled up to whole intervals.
     """
     seen: set[tuple[str, Seconds]] = set()
-    made = {each.by for policy in catalogue.policies.values() if isinstance(each := policy.adjustment, FollowForecast)}
+    forecasts = [policy for policy in catalogue.policies.values() if isinstance(policy.adjustment, FollowForecast)]
+    made = {name for policy in forecasts for name in policy.when}
     for group, condition in _watched(catalogue):
         if condition.window is None or condition.id in made or (condition.id, group.interval) in seen:
             continue

@@ -34,7 +34,9 @@ def as_written(catalogue: Catalogue, where: Where) -> Where:
         case ("policies" | "conditions") as section, name, *rest if "." in name:
             owner, _, side = name.partition(".")
             if ("policies", owner, "forecast") in catalogue.sites:
-                return "policies", owner, "forecast", "load", *(_KEYS_OF_LOADS.get(key, key) for key in rest)
+                kept = ("from",) if side == "level" else ()
+                keys = _KEYS_OF_LEVELS if kept else _KEYS_OF_LOADS
+                return "policies", owner, "forecast", "load", *kept, *(keys.get(key, key) for key in rest)
             kind = "target" if ("policies", owner, "target") in catalogue.sites else "pass_through"
             if section == "policies" and not rest:
                 return "policies", owner
@@ -49,7 +51,7 @@ def as_written(catalogue: Catalogue, where: Where) -> Where:
 
 
 _KEYS = {"above": "value", "below": "value"}
-_KEYS_OF_LOADS = {"above": "each"}
+_KEYS_OF_LOADS, _KEYS_OF_LEVELS = {"above": "each"}, {"above": "at"}
 
 
 def followed_at(group: Group, policy: PolicyId) -> Where:

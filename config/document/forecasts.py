@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import PlainValidator, Strict
+from pydantic import PlainValidator, Strict, model_validator
+from pydantic_core import PydanticCustomError
 
 from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
 from config.document.quantities import Quantity, read_positive_quantity
@@ -22,15 +23,16 @@ _TIMES = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)\s*x")
 _MOST_TIMES = 100
 
 
-def read_each(value: object) -> Quantity:
+LEARNED: Final = "learned"
+
+
+def read_each(value: object) -> Quantity | Literal["learned"]:
     """Read what one member carries.
 
     Raises:
         ValueError: says what was expected.
     """
-    if value == "learned":
-        raise ValueError("what one member carries, such as 80: this version cannot learn it")
-    return read_positive_quantity(value)
+    return LEARNED if value == LEARNED else read_positive_quantity(value)
 
 
 def read_missed(value: object) -> float:
@@ -88,8 +90,13 @@ def read_boot(value: object) -> Seconds:
 _SPAN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
 _QUANTITY = [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"}]
 Each = Annotated[
-    Quantity,
+    Quantity | Literal["learned"],
     PlainValidator(read_each),
+    worded("number in the counter's unit, or with a unit, or learned", "above 0", anyOf=_QUANTITY),
+]
+Level = Annotated[
+    Quantity,
+    PlainValidator(read_positive_quantity),
     worded("number in the counter's unit, or with a unit", "above 0", anyOf=_QUANTITY),
 ]
 Missed = Annotated[
@@ -108,6 +115,26 @@ Boot = Annotated[
 ]
 
 
+class KeptLevelDocument(Declared):
+    """By what it is learned what a member carries: so much that a counter stays at a level."""
+
+    counter: Name = must("The counter that shows how hard a member works: the processor or a latency.", "cpu")
+    at: Level = must("The level that it is to keep, averaged over the members.", 70)
+    at_least: Annotated[Level | None, Given] = key(
+        "A member is never taken to carry less, in the unit of the load.", 20, left_out="no bound"
+    )
+    at_most: Annotated[Level | None, Given] = key(
+        "A member is never taken to carry more, in the unit of the load.", 200, left_out="no bound"
+    )
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        least, most = self.at_least, self.at_most
+        if least is not None and most is not None and least.number > most.number and least.unit == most.unit:
+            raise PydanticCustomError("sentence", "at_least is above at_most: write the smaller one as at_least")
+        return self
+
+
 class ForecastLoadDocument(Declared):
     """What shows the load of the group, and what one member carries of it."""
 
@@ -115,12 +142,29 @@ class ForecastLoadDocument(Declared):
         "The counter that shows it, which must not fall because there are few members: requests a second, for example.",
         "requests",
     )
-    each: Each = must("So much of it one member carries within its SLO.", 80)
+    each: Each = must("So much of it one member carries within its SLO; learned: by the key from.", 80)
+    from_: Annotated[KeptLevelDocument | None, Given] = key(
+        "By what that is learned, with each: learned.",
+        {"counter": "cpu", "at": 70},
+        left_out="each is a number",
+        alias="from",
+    )
     quorum: Annotated[Share | None, Given] = key(
         "For a counter of each member: if a smaller share of them answers, the load counts as not known.",
         "95%",
         implied="90%",
     )
+
+    @model_validator(mode="after")
+    def _learns_by_something(self) -> Self:
+        if self.each == LEARNED and self.from_ is None:
+            example = {"from": "from: {counter: cpu, at: 70}"}
+            raise PydanticCustomError(
+                "sentence", "each: learned needs what it is learned from, such as {from}", example
+            )
+        if self.each != LEARNED and self.from_ is not None:
+            raise PydanticCustomError("sentence", "from goes with each: learned: remove it, or the number")
+        return self
 
 
 class ForecastDocument(Declared):

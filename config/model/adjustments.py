@@ -124,15 +124,32 @@ class Prefer(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptLevel:
+    """By what it is learned what a member carries: as much as keeps a counter at a level. See `trigger.forecast`."""
+
+    by: ConditionId
+    """The condition of the forecast's policy that measures the counter."""
+    at: float
+    """The level, in the unit of the counter; above 0."""
+    top: float | None
+    """The top of the counter's range; ``None``: it has none."""
+    least: float | None
+    """No member is taken to carry less, in the unit of the load; ``None``: there is no such bound."""
+    most: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
     """The load of a group, and what one member carries of it."""
 
-    each: float
-    """So much within its SLO, in the unit of the counter; above 0."""
+    each: float | None
+    """So much within its SLO, in the unit of the counter; above 0. ``None``: it is learned by ``level``."""
     per_member: bool
     """The counter has one value for each member; False: one for the whole group."""
     quorum: float
     """0 < quorum ≤ 1: if a smaller share of the members answers, the load is not known."""
+    level: KeptLevel | None = None
+    """``None``: what a member carries is declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,11 @@ _FORECAST: Sequence[tuple[str, str, Callable[[Foreseen], float | None]]] = (
         lambda each: each.may_shrink_to,
     ),
     (
+        "forecast_member_carries",
+        "What a member carries, in the unit of the load, where that is learned.",
+        lambda each: each.carries,
+    ),
+    (
         "forecast_missed_ratio",
         "The part of the load that this headroom missed lately.",
         lambda each: each.missed / 100,

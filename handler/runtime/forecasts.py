@@ -170,6 +170,8 @@ class ForecastKeeper:
             Refused: there is no such forecast, none is kept, it is learned again now, or the disk refuses.
         """
         groups, forecasting, kept, folder = self._found(lane)
+        if kept.terms.level is not None and forecasting.carried(lane) is None:
+            raise Refused(f"it is not known yet what a member of {lane.group} carries: its loads cannot be learned")
         self._pending.add(lane)
         try:
             steps = await asyncio.to_thread(_loads_alone, folder, kept)
@@ -249,8 +251,9 @@ class ForecastKeeper:
         saved = False
         for _ in range(_MOST_PARTS):
             history = await asyncio.to_thread(folder.history, kept)
+            cohort = forecasting.begun(kept.lane, kept.terms, history.first) if cohort is None else cohort
             if cohort is None:
-                cohort = Cohort.begin([kept.lane], kept.terms, history.first)
+                return
             await asyncio.to_thread(_learn, forecasting, cohort, {kept.lane: history}, cohort.number + _PART)
             if cohort.number != _number_of(forecasting, kept.lane):
                 continue
@@ -291,7 +294,7 @@ def _recalled(
     for each in new:
         cohort, history = folder.learned(each), folder.history(each)
         if cohort is None and len(history.loads):
-            cohort = Cohort.begin([each.lane], each.terms, history.first)
+            cohort = forecasting.begun(each.lane, each.terms, history.first)
         if cohort is None:
             continue
         if history.end - cohort.number > _QUICK:

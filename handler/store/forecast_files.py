@@ -56,8 +56,8 @@ class KeptLane:
 
     lane: Lane
     terms: Terms
-    each: float
-    """What one member carries, in the unit of the counter."""
+    each: float | None
+    """What one member carries, in the unit of the counter; ``None``: that is learned."""
     measures: str
     """The counter, as it is declared: loads of another one do not count."""
     history: Seconds

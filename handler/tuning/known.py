@@ -60,6 +60,7 @@ def _unknown(catalogue: Catalogue, group: GroupId) -> Iterator[str]:
     for name in catalogue.groups[group].policies:
         policy = catalogue.policies[name]
         if _is_load(policy):
+            yield from _unknown_level(catalogue, policy)
             continue
         if isinstance(policy.adjustment, FollowForecast):
             yield f"policy {policy.id}: a forecast by a counter of each member cannot be replayed at another size"
@@ -68,6 +69,13 @@ def _unknown(catalogue: Catalogue, group: GroupId) -> Iterator[str]:
             for counter in () if isinstance(condition, Condition) and condition.per_member else condition.counters:
                 if not catalogue.counters[counter].shared:
                     yield _reason(catalogue, policy, condition, counter)
+
+
+def _unknown_level(catalogue: Catalogue, policy: Policy) -> Iterator[str]:
+    """Yield why it is not known what members of a forecast that learns what they carry would have shown."""
+    for condition in (catalogue.conditions[each] for each in policy.when[1:]):
+        for counter in () if catalogue.counters[condition.counters[0]].shared else condition.counters:
+            yield _reason(catalogue, policy, condition, counter)
 
 
 def _reason(catalogue: Catalogue, policy: Policy, condition: AnyCondition, counter: CounterId) -> str:

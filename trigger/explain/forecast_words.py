@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from trigger.explain.measure_words import say_number
 from trigger.explain.time_words import say_span
+from trigger.forecast.horizons import STEP
 from trigger.forecast.leads import LearnedTime
 from trigger.forecast.shadows import FLEETS
 from trigger.verdicts import Foreseen
@@ -29,6 +30,9 @@ def say_foreseen(foreseen: Foreseen | None) -> Iterator[str]:
             f"± {say_number(100.0 * foreseen.spread)} %"
         )
     yield from _range(foreseen)
+    if foreseen.carries is not None:
+        learned = say_span(foreseen.carries_steps * STEP)
+        yield f"a member carries {say_number(foreseen.carries)}, learned from what members showed for {learned}"
     yield _headroom(foreseen)
 
 

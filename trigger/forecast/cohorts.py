@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from collector.samples import Floats
 from config.units import GroupId, PolicyId
 from trigger.forecast import lanes as columns
+from trigger.forecast.carrying import Carried, LevelToKeep, carried_by, carried_on
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.outlook import ForecastState, new_state, step
@@ -30,6 +31,17 @@ class Terms:
 
     horizons: Horizons
     preference: Preference
+    level: LevelToKeep | None = None
+    """By which it is learned what members carry; ``None``: that is declared."""
+
+
+class Shown(NamedTuple):
+    """What the members of some lanes show at a step: (lane,) each; NaN: not known."""
+
+    load: Floats
+    """Of each member, in the unit of the load."""
+    level: Floats
+    """By the counter that shows how hard they work."""
 
 
 class Cohort:
@@ -46,19 +58,58 @@ class Cohort:
         self.lanes, self.terms, self.memory, self.state = tuple(lanes), terms, memory, state
 
     @classmethod
-    def begin(cls, lanes: Sequence[Lane], terms: Terms, first: int) -> Cohort:
-        """Begin with lanes of which nothing is known; ``first``: the number of the step that comes first."""
-        memory = LoadMemory(len(lanes), terms.horizons, first)
-        return cls(lanes, terms, memory, new_state(len(lanes), terms.horizons))
+    def begin(cls, lanes: Sequence[Lane], terms: Terms, first: int, carried: Carried | None = None) -> Cohort:
+        """Begin with lanes of whose loads nothing is known.
+
+        Args:
+            lanes: at least one.
+            terms: of all of them.
+            first: the number of the step that comes first.
+            carried: what their members carry; ``None``: that is not known, or is declared.
+        """
+        memory, state = LoadMemory(len(lanes), terms.horizons, first), new_state(len(lanes), terms.horizons)
+        return cls(lanes, terms, memory, state if carried is None else replace(state, carried=carried))
 
     @property
     def number(self) -> int:
         """The number of the newest step."""
         return self.memory.step
 
-    def take(self, load: Floats) -> None:
-        """Go on by one step: (lane,) the loads in members; NaN: no data."""
-        self.state = step(self.state, self.memory, load, self.terms.preference)
+    def take(self, load: Floats, shown: Shown | None = None) -> None:
+        """Go on by one step.
+
+        Args:
+            load: (lane,) in members; where what they carry is learned, in the unit of its counter. NaN: no data.
+            shown: by the members at this step; ``None``: that is not kept, and they carry what they did.
+        """
+        level = self.terms.level
+        if level is None:
+            self.state = step(self.state, self.memory, load, self.terms.preference)
+            return
+        carried = self.state.carried
+        carried = carried if shown is None else carried_on(carried, shown.load, shown.level, level)
+        self.state = replace(self.state, carried=carried)
+        self.state = step(self.state, self.memory, load / carried.unit, self.terms.preference, self.members)
+
+    def carried(self, lane: Lane) -> Carried | None:
+        """Return what the members of a lane carry; ``None``: that is not known, or is declared."""
+        place = self.lanes.index(lane)
+        if self.terms.level is None or np.isnan(self.state.carried.each[place]):
+            return None
+        return carried_by(self.state.carried, [place])
+
+    def carrying(self, carried: Carried | None) -> Cohort:
+        """Return the cohort with what its one lane carries now; ``None``: what it knows itself."""
+        if carried is None:
+            return self
+        carried = replace(carried, unit=self.state.carried.unit)
+        return Cohort(self.lanes, self.terms, self.memory, replace(self.state, carried=carried))
+
+    @property
+    def members(self) -> Floats:
+        """Return how many members bear a unit of the load that the memory has: (lane,)."""
+        carried = self.state.carried
+        return np.where(np.isnan(carried.each), 1.0, carried.unit / carried.each)
 
     def only(self, lanes: Sequence[Lane]) -> Cohort:
         """Return some of the lanes, in this order."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
+from trigger.forecast.carrying import Carried, nothing_carried
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
 from trigger.forecast.features import usual_rise
 from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, unmade, used_to
@@ -73,6 +74,8 @@ class ForecastState:
     """(group,) the last step without data."""
     heard: Floats
     """(group,) the last step with data; minus infinity: none yet."""
+    carried: Carried
+    """What members carry, where that is learned."""
     outlook: Outlook | None = None
     """``None``: no step yet."""
 
@@ -87,10 +90,13 @@ def new_state(groups: int, horizons: Horizons) -> ForecastState:
         since=np.full(groups, np.inf),
         silent=np.full(groups, -np.inf),
         heard=np.full(groups, -np.inf),
+        carried=nothing_carried(groups),
     )
 
 
-def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Preference) -> ForecastState:
+def step(
+    state: ForecastState, memory: LoadMemory, load: Floats, preference: Preference, members: Floats | float = 1.0
+) -> ForecastState:
     """Return the state after one more step of load; its outlook has the sizes.
 
     Args:
@@ -98,6 +104,8 @@ def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Pre
         memory: up to the step before; the load is appended.
         load: (group,) what was measured, in members at their SLO capacity; NaN: no data.
         preference: of all groups.
+        members: (group,) that bear a unit of the load, where these are not members of now: another deploy may carry
+            more or less, and the load goes on as usual.
     """
     number, horizons = memory.step + 1, memory.horizons
     drops, outage = with_outage(state.drops, load, memory, number)
@@ -113,10 +121,11 @@ def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Pre
     heads = learned(heads, memory, (state.made[-horizons.grow - 1], state.made[-horizons.shrink]), known)
     drops, floor = with_drop(drops, memory)
     now = forecast(heads, memory, begun)
-    least = _least(load, number - begun < _COLD)
-    most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * load), least)
-    need, low = _needs(now, least, floor, most)
-    shadows = followed(advanced(state.shadows, need, low, load, number, heard), preference, number)
+    borne = load * members
+    least = _least(borne, number - begun < _COLD)
+    most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * borne), least)
+    need, low = _needs(now, least, floor * members, (most, members))
+    shadows = followed(advanced(state.shadows, need, low, borne, number, heard), preference, number)
     return ForecastState(
         heads=heads,
         shadows=shadows,
@@ -125,6 +134,7 @@ def step(state: ForecastState, memory: LoadMemory, load: Floats, preference: Pre
         since=begun,
         silent=silent,
         heard=np.where(heard, float(number), state.heard),
+        carried=state.carried,
         outlook=_outlook(now, need, low, shadows.chosen, (heard, blind)),
     )
 
@@ -135,10 +145,14 @@ def _least(load: Floats, cold: Bools) -> Floats:
     return least
 
 
-def _needs(now: Forecast, least: Floats, floor: Floats, most: Floats | float) -> tuple[Floats, Floats]:
-    """Return what every headroom needs, and what every pair may shrink to."""
-    need = np.minimum(np.maximum(sized(now.middle[0], now.spread[0], GROWING[:, None]), least), most)
-    low = np.maximum(np.minimum(sized(now.middle[1], now.spread[1], SHRINKING[:, None]), most), np.ceil(floor))
+def _needs(
+    now: Forecast, least: Floats, floor: Floats, limits: tuple[Floats | float, Floats | float]
+) -> tuple[Floats, Floats]:
+    """Return what every headroom needs, and what every pair may shrink to; ``limits``: the most, and members a unit."""
+    most, members = limits
+    need = np.minimum(np.maximum(sized(now.middle[0], now.spread[0], GROWING[:, None], members), least), most)
+    low = np.minimum(sized(now.middle[1], now.spread[1], SHRINKING[:, None], members), most)
+    low = np.maximum(low, np.ceil(floor))
     return need, np.maximum(need[:, None, :], low[None, :, :])
 
 

@@ -107,16 +107,17 @@ def new_shadows(groups: int, horizons: Horizons) -> Shadows:
     )
 
 
-def sized(middle: Floats, spread: Floats, headroom: Floats) -> Floats:
+def sized(middle: Floats, spread: Floats, headroom: Floats, members: Floats | float = 1.0) -> Floats:
     """Return how many members a forecast needs with some headrooms: (headroom, group).
 
     Args:
         middle: (group,) level.
         spread: (group,).
         headroom: (headroom, group) or (headroom, 1), in spreads.
+        members: (group,) that bear a unit of the load.
     """
-    members = np.exp(np.minimum(middle + headroom * spread, np.log(_MOST_MEMBERS))) - LEAST
-    return np.ceil(members - 1e-9)
+    load = np.exp(np.minimum(middle + headroom * spread, np.log(_MOST_MEMBERS))) - LEAST
+    return np.minimum(np.ceil(load * members - 1e-9), _MOST_MEMBERS)
 
 
 def wanted(sizes: Floats, need: Floats, low: Floats, step: int, grown: Floats, shrunk: Floats) -> Floats:

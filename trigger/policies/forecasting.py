@@ -25,13 +25,14 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from aggregator.frames import Frame
+from aggregator.frames import Aggregate, Frame
 from aggregator.specs import window_key
-from config.model.adjustments import FollowForecast, Prefer
+from config.model.adjustments import FollowForecast, KeptLevel, Prefer
 from config.model.catalogue import Catalogue, Condition, Group, Policy
 from config.units import GroupId, Instant, PolicyId, Seconds
 from trigger.conditions.timers import LONGEST_GAP
-from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
+from trigger.forecast.carrying import Carried, LevelToKeep
+from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms, joined
 from trigger.forecast.horizons import DAY, LEAST, STEP, WEEK, Horizons
 from trigger.forecast.leads import FIRST_BOOT
 from trigger.forecast.outlook import Outlook
@@ -76,7 +77,17 @@ def terms_of(group: Group, action: FollowForecast, lead: Seconds = FIRST_BOOT) -
     boot = lead if action.boot is None else action.boot
     horizons = Horizons.of(boot, min(group.drain, _MOST_DRAIN * STEP))
     preference: Preference = replace(_PREFERENCES[action.prefer], promise=action.slo, cap=action.cap)
-    return Terms(horizons=horizons, preference=preference)
+    level = None if action.capacity.level is None else _level_to_keep(action.capacity.level)
+    return Terms(horizons=horizons, preference=preference, level=level)
+
+
+def _level_to_keep(kept: KeptLevel) -> LevelToKeep:
+    return LevelToKeep(
+        at=kept.at,
+        top=math.inf if kept.top is None else kept.top,
+        least=0.0 if kept.least is None else kept.least,
+        most=math.inf if kept.most is None else kept.most,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,6 +108,8 @@ class _Source:
     policy: Policy
     action: FollowForecast
     condition: Condition
+    level: Condition | None
+    """What shows the level that members keep; ``None``: what they carry is declared."""
     terms: Terms
 
 
@@ -117,6 +130,8 @@ class Forecasting:
             lane: _source(catalogue, lane, leads.get(lane.group, FIRST_BOOT)) for lane in lanes_of(catalogue, groups)
         }
         self._cohorts: tuple[Cohort, ...] = ()
+        self._carried: dict[Lane, Carried] = {}
+        """What members carried when a forecast was last replaced or began anew."""
         self.rows: tuple[StepRow, ...] = ()
         """The steps that the last tick added, to be kept."""
         self.foresight: Foresight = MappingProxyType({})
@@ -156,7 +171,29 @@ class Forecasting:
             self._sources[lane] = replace(self._sources[lane], terms=terms)
             self._forget({lane})
 
+    def _remember(self, cohorts: Iterable[Cohort]) -> None:
+        """Note what members carry, as far as it was learned by the level that is declared."""
+        for cohort in cohorts:
+            for lane in cohort.lanes:
+                alike = lane in self._sources and self._sources[lane].terms.level == cohort.terms.level
+                if alike and (carried := cohort.carried(lane)) is not None:
+                    self._carried[lane] = carried
+
+    def begun(self, lane: Lane, terms: Terms, first: int) -> Cohort | None:
+        """Return a forecast of which nothing is known but what members carry.
+
+        ``None``: that has to be learned first, since loads are measured in it.
+        """
+        carried = self.carried(lane)
+        return None if terms.level is not None and carried is None else Cohort.begin([lane], terms, first, carried)
+
+    def carried(self, lane: Lane) -> Carried | None:
+        """Return what the members of a group carry; ``None``: that is not known yet, or is declared."""
+        now = next((cohort.carried(lane) for cohort in self._cohorts if lane in cohort.lanes), None)
+        return self._carried.get(lane) if now is None else now
+
     def _forget(self, lanes: Set[Lane]) -> None:
+        self._remember(cohort for cohort in self._cohorts if lanes & set(cohort.lanes))
         self._cohorts = tuple(
             cohort.only(rest)
             for cohort in self._cohorts
@@ -171,6 +208,7 @@ class Forecasting:
             instead: in place of what is known of these lanes; otherwise that stays.
         """
         cohorts = list(cohorts)
+        self._remember(cohorts)
         if instead:
             self._forget({lane for cohort in cohorts for lane in cohort.lanes})
         found, known = [*self._cohorts], {lane for cohort in self._cohorts for lane in cohort.lanes}
@@ -181,8 +219,10 @@ class Forecasting:
                 if lane in self._sources and lane not in known and self._sources[lane].terms == cohort.terms
             ]
             known.update(lanes)
-            if lanes:
+            if lanes and cohort.terms.level is None:
                 found.append(cohort.only(lanes))
+            elif lanes:
+                found.extend(cohort.only([lane]).carrying(self._carried.get(lane)) for lane in lanes)
         self._cohorts = joined(found)
 
     def take(self, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
@@ -191,10 +231,10 @@ class Forecasting:
             return self.foresight
         number = step_of(at)
         self._begin(number)
-        loads = {lane: self._load(lane, frames[lane.group]) for lane in self._sources}
+        loads = {lane: _measured(source, frames[lane.group]) for lane, source in self._sources.items()}
         rows: list[StepRow] = []
         for cohort in self._cohorts:
-            rows.extend(self._advance(cohort, loads, number))
+            rows.extend(self._advance(cohort, loads, self._shown(cohort, loads, frames), number))
         self._cohorts, self.rows = joined(self._cohorts), tuple(rows)
         self.foresight = _foresight(self._cohorts, number)
         return self.foresight
@@ -205,27 +245,45 @@ class Forecasting:
         known = {lane for cohort in going for lane in cohort.lanes}
         new: dict[Terms, list[Lane]] = {}
         for lane, source in self._sources.items():
-            if lane not in known:
+            if lane not in known and lane not in self._carried:
                 new.setdefault(source.terms, []).append(lane)
         begun = [Cohort.begin(lanes, terms, number) for terms, lanes in new.items()]
+        begun += [
+            Cohort.begin([lane], self._sources[lane].terms, number, carried)
+            for lane, carried in self._carried.items()
+            if lane not in known
+        ]
         self._cohorts = (*going, *begun)
 
-    def _load(self, lane: Lane, frame: Frame) -> float:
-        return _measured(self._sources[lane], frame)
+    def _shown(self, cohort: Cohort, loads: Mapping[Lane, float], frames: Mapping[GroupId, Frame]) -> Shown | None:
+        """Return what the members of a cohort's groups show; ``None``: what they carry is declared."""
+        if cohort.terms.level is None:
+            return None
+        shown = [shown_by(self._sources[lane], loads[lane], frames[lane.group]) for lane in cohort.lanes]
+        return Shown(np.array([load for load, _ in shown]), np.array([level for _, level in shown]))
 
-    def _advance(self, cohort: Cohort, loads: Mapping[Lane, float], number: int) -> Iterable[StepRow]:
+    def _advance(
+        self, cohort: Cohort, loads: Mapping[Lane, float], shown: Shown | None, number: int
+    ) -> Iterable[StepRow]:
         """Carry a cohort to a step, and yield what was learned."""
         interval = self._sources[cohort.lanes[0]].group.interval
         measured = [loads[lane] for lane in cohort.lanes]
         for row in _rows_between(cohort.lanes, measured, (cohort.number, number), interval):
-            self.learn(cohort, row.loads)
+            self.learn(cohort, row.loads, shown if row.number == number else None)
             yield row
 
-    def learn(self, cohort: Cohort, raw: Loads) -> None:
-        """Carry a cohort on by one step: (lane,) loads in the unit of the counter."""
-        cohort.take(
-            raw.astype(np.float64) / np.array([self._sources[lane].action.capacity.each for lane in cohort.lanes])
-        )
+    def learn(self, cohort: Cohort, raw: Loads, shown: Shown | None = None) -> None:
+        """Carry a cohort on by one step.
+
+        Args:
+            cohort: of lanes that are declared.
+            raw: (lane,) loads in the unit of the counter.
+            shown: by the members; ``None``: it is not kept, or what they carry is declared.
+        """
+        load = raw.astype(np.float64)
+        if cohort.terms.level is None:
+            load /= np.array([self._sources[lane].action.capacity.each for lane in cohort.lanes], dtype=np.float64)
+        cohort.take(load, shown)
 
 
 def measured_rows(catalogue: Catalogue, lane: Lane, frames: Iterable[Frame]) -> Iterator[StepRow]:
@@ -242,6 +300,20 @@ def _measured(source: _Source, frame: Frame) -> float:
     """Return the load at a tick, in the unit of the counter; NaN: unknown."""
     cell = frame.cells[window_key(source.condition, source.policy, source.group)]
     return load_of(cell, source.action.capacity)
+
+
+def shown_by(source: _Source, load: float, frame: Frame) -> tuple[float, float]:
+    """Return the load of each member, and the level that it shows; NaN: not known.
+
+    Members that warm up bear their part of the load, and show nothing that counts.
+    """
+    if source.level is None:
+        return math.nan, math.nan
+    cell = frame.cells[window_key(source.level, source.policy, source.group)]
+    members = cell.expected + cell.left_out
+    if not isinstance(cell, Aggregate) or cell.heard < source.action.capacity.quorum * cell.expected or not cell.heard:
+        return math.nan, math.nan
+    return load / members, cell.value
 
 
 def _rows_between(
@@ -276,7 +348,16 @@ def _source(catalogue: Catalogue, lane: Lane, lead: Seconds = FIRST_BOOT) -> _So
     condition = catalogue.conditions[policy.when[0]]
     if not isinstance(action, FollowForecast) or not isinstance(condition, Condition):
         raise TypeError(f"policy {lane.policy} has no forecast")
-    return _Source(group=group, policy=policy, action=action, condition=condition, terms=terms_of(group, action, lead))
+    kept = action.capacity.level
+    level = None if kept is None else catalogue.conditions[kept.by]
+    return _Source(
+        group=group,
+        policy=policy,
+        action=action,
+        condition=condition,
+        level=level if isinstance(level, Condition) else None,
+        terms=terms_of(group, action, lead),
+    )
 
 
 def _foresight(cohorts: Iterable[Cohort], number: int) -> Foresight:
@@ -299,19 +380,22 @@ def _foreseen(cohort: Cohort, outlook: Outlook, place: int, missed: float, days:
     if not needed and not heard and math.isinf(cohort.state.heard[place]):
         return None
     middle, spread = float(outlook.middle[0, place]), float(outlook.spread[0, place])
-    level = float(cohort.memory.ago(0)[place])
+    level, members, carried = float(cohort.memory.ago(0)[place]), float(cohort.members[place]), cohort.state.carried
     return Foreseen(
         needed=needed,
         may_shrink_to=int(outlook.may_shrink_to[place]) if heard else None,
-        load=_members(level) if heard else None,
-        coming=_members(middle),
-        at_most=_members(middle + float(outlook.headroom[0, place]) * spread),
+        load=_members(level, members) if heard else None,
+        coming=_members(middle, members),
+        at_most=_members(middle + float(outlook.headroom[0, place]) * spread, members),
         within=cohort.terms.horizons.grow * STEP,
         spread=spread,
         missed=missed,
         days=days,
+        carries=None if cohort.terms.level is None else float(carried.each[place]),
+        carries_steps=int(carried.steps[place]),
     )
 
 
-def _members(level: float) -> float:
-    return max(math.exp(min(level, 700.0)) - LEAST, 0.0)
+def _members(level: float, members: float) -> float:
+    """Return the members that a level needs; ``members``: that bear a unit of its load."""
+    return max(math.exp(min(level, 700.0)) - LEAST, 0.0) * members

@@ -13,6 +13,7 @@ from config.document.counters import CounterDocument, HttpCounterDocument
 from config.document.declared import Declared
 from config.document.fields import mapping_at
 from config.document.file import Document
+from config.document.forecasts import ForecastLoadDocument
 from config.document.listening import ListenDocument
 from config.document.made_rule import MadeRuleDocument
 from config.document.managed import HealthMonitorDocument, PersistenceDocument, VipDocument
@@ -375,6 +376,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (CounterDocument, "label"): {"prometheus": "up"},
     (CounterDocument, "over"): {"prometheus": "up", "rows": "avg"},
     (CounterDocument, "rows"): {"snmp": "IF-MIB::ifHCInOctets"},
+    (ForecastLoadDocument, "from"): {"each": "learned"},
     (PolicyDocument, ""): {"when": ["busy"], "add": 2},
     (PolicyDocument, "by"): {"when": ["busy"], "steps": [{"over": 0, "add": 1}]},
     **{(PolicyDocument, key): {"when": ["busy"]} for key in ("add", "remove", "set", "steps")},

@@ -86,6 +86,7 @@ BESIDE: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("PolicyDocument", "by"): {"add": APART, "steps": [{"over": 0, "add": 1}]},
     ("TargetDocument", "value"): {"counter": "ttfb"},
     ("TargetDocument", "each"): {"counter": "wanted"},
+    ("ForecastLoadDocument", "from"): {"each": "learned"},
     ("PassThroughDocument", "quorum"): {"counter": "cpu"},
     ("SnmpDocument", "user"): V3,
     ("SnmpDocument", "auth"): V3,

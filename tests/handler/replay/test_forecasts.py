@@ -85,6 +85,29 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
     assert "in" in outcomes
 
 
+LEARNED = (
+    a_forecast()
+    .replace("each: 10", "each: learned, from: {counter: cpu, at: 80}")
+    .replace("counters:\n", "counters:\n  cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0, unit: percent, range: [0, 100]}\n")
+)
+
+
+def test_what_a_member_carries_is_learned_from_how_hard_the_members_work() -> None:
+    load = SyntheticLoad(
+        at=MONDAY + 30.0 * np.arange(30),
+        rate=np.full(30, 800.0),
+        capacity=100.0,
+        boot=always(120.0),
+        feeds={CounterId("requests"): Feed.RATE, CounterId("cpu"): Feed.UTILISATION},
+    )
+
+    run = replay_load(parse(LEARNED.replace("min: 1", "min: 10"), "model.yaml"), WEB, load)
+
+    ((at, size),) = moves(run.lines)[1:]
+    assert size == 13  # each carries 80 at 80 %, and in the first hours a quarter is added
+    assert at - (MONDAY - 1_767_225_600) >= 300.0  # ten steps are the least evidence
+
+
 def test_growth_goes_on_beyond_growth_that_boots() -> None:
     sizes = [
         size for _, size in under([*[40.0] * 20, 80.0, 80.0, 160.0, 160.0, *[160.0] * 3], a_forecast(), boot=600.0)

@@ -11,7 +11,8 @@ import pytest
 from config.units import GroupId, PolicyId
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from tests.support.loads import TWO_MINUTES, a_wave
-from trigger.forecast.cohorts import Cohort, Lane, Terms
+from trigger.forecast.carrying import LevelToKeep
+from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
 from trigger.forecast.horizons import DAY
 from trigger.forecast.shadows import BALANCED
 from trigger.policies.forecasting import StepRow
@@ -201,3 +202,18 @@ def test_loads_of_another_counter_are_replaced_by_those_put_in(folder: ForecastF
 
     assert read(folder, other) == [9.0]
     assert read(folder) == []
+
+
+def test_what_members_carry_is_read_as_it_was_written(folder: ForecastFolder) -> None:
+    level = LevelToKeep(at=70.0, top=100.0, least=0.0, most=np.inf)
+    kept = replace(KEPT, terms=replace(KEPT.terms, level=level), each=None)
+    cohort = Cohort.begin([WEB], kept.terms, FIRST)
+    for _ in range(20):
+        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0])))
+    folder.save(cohort, [kept])
+
+    found = folder.learned(kept)
+
+    assert found is not None
+    assert found.state.carried.each.tolist() == cohort.state.carried.each.tolist()
+    assert folder.learned(KEPT) is None

@@ -26,6 +26,12 @@ def test_what_is_needed_comes_first_then_how_sure_it_is_and_by_which_headroom() 
     ]
 
 
+def test_what_a_member_carries_is_said_with_its_evidence() -> None:
+    assert "a member carries 78.4, learned from what members showed for 5h" in say_foreseen(
+        replace(FORESEEN, carries=78.4, carries_steps=600)
+    )
+
+
 def test_without_data_it_says_that_nothing_leaves() -> None:
     lines = list(say_foreseen(replace(FORESEEN, may_shrink_to=None, load=None)))
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.support.forecasting import AHEAD, MONDAY, WEB, fed
+from config.load import parse
+from tests.support.forecasting import AHEAD, MONDAY, WEB, a_forecast, fed
 from tests.support.loads import a_wave
-from trigger.policies.forecasting import step_of
+from trigger.forecast.cohorts import Cohort, Lane, Shown
+from trigger.forecast.shadows import CALM
+from trigger.policies.forecasting import Forecasting, step_of
 from trigger.verdicts import Foreseen
 
 NAN = math.nan
@@ -121,3 +126,77 @@ def test_what_was_learned_by_other_terms_is_left_out() -> None:
 
     assert not after.forecasting.cohorts
     assert after.catalogue.groups[WEB].policies == (AHEAD,)
+
+
+LANE = Lane(WEB, AHEAD)
+LEARNED = parse(
+    a_forecast()
+    .replace("each: 10", "each: learned, from: {counter: cpu, at: 70, at_least: 5}")
+    .replace("counters:\n", "counters:\n  cpu: {snmp: UCD-SNMP-MIB::ssCpuUser.0, unit: percent, range: [0, 100]}\n"),
+    "model.yaml",
+)
+
+
+def learner() -> Forecasting:
+    """Return forecasts that learned that a member carries 10."""
+    forecasting = Forecasting(LEARNED, [WEB])
+    cohort = Cohort.begin([LANE], forecasting.terms(LANE), 100)
+    for _ in range(30):
+        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0])))
+    forecasting.go_on([cohort])
+    return forecasting
+
+
+def carries(forecasting: Forecasting) -> float | None:
+    carried = forecasting.carried(LANE)
+    return None if carried is None else float(carried.each[0])
+
+
+def test_the_load_counts_once_it_is_known_what_a_member_carries() -> None:
+    (cohort,) = learner().cohorts
+
+    assert cohort.state.outlook is not None
+    assert cohort.state.outlook.needed[0] >= 12  # 120 of 10 each
+
+
+def test_members_that_carry_half_need_twice_as_many_of_them_for_the_same_load() -> None:
+    (cohort,) = learner().cohorts
+    for _ in range(4):
+        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([100.0])))
+
+    assert cohort.state.outlook is not None
+    assert cohort.state.outlook.needed[0] >= 24
+    assert cohort.memory.ago(0)[0] == pytest.approx(math.log(12.25))  # the habits of the load are those of before
+
+
+def test_what_a_member_carries_outlives_another_promise() -> None:
+    before = learner()
+    terms = replace(before.terms(LANE), preference=CALM)
+
+    before.go_by(LANE, terms)
+
+    assert carries(before) == pytest.approx(10.0)
+    begun = before.begun(LANE, terms, 100)
+    assert begun is not None
+    assert begun.state.carried.unit[0] == pytest.approx(10.0)
+
+
+def test_loads_cannot_be_learned_before_it_is_known_what_a_member_carries() -> None:
+    forecasting = Forecasting(LEARNED, [WEB])
+
+    assert carries(forecasting) is None
+    assert forecasting.begun(LANE, forecasting.terms(LANE), 100) is None
+
+
+def test_a_forecast_that_was_learned_again_goes_on_with_what_members_carry_now() -> None:
+    forecasting = learner()
+    again = forecasting.begun(LANE, forecasting.terms(LANE), 100)
+    assert again is not None
+    (cohort,) = forecasting.cohorts
+    for _ in range(4):
+        cohort.take(np.array([120.0]), Shown(np.array([4.0]), np.array([56.0])))
+
+    forecasting.go_on([again], instead=True)
+
+    assert carries(forecasting) == pytest.approx(5.0, rel=0.02)
+    assert forecasting.cohorts[0].state.carried.unit[0] == pytest.approx(10.0)
