@@ -52,6 +52,7 @@ def dashboard() -> Dashboard:
     filled(whole.with_row(Row("Conditions")), *_conditions())
     filled(whole.with_row(Row("Observed counters")), *_observed())
     filled(whole.with_row(Row("Forecast")), *_forecast())
+    filled(whole.with_row(Row("Boot and drain")), *_times())
     filled(whole.with_row(Row("Timers and guards")), *_guards())
     filled(whole.with_row(Row("Convergence")), *_convergence())
     filled(whole.with_row(Row("Rolls")), *_rolls())
@@ -195,6 +196,24 @@ def _forecast() -> list[Panel]:
             "The part of the load of the last days beyond the virtual fleet that the group follows.",
             PanelQuery(f"trimtab_forecast_missed_ratio{{{GROUP}}}", "{{policy}}"),
             unit=SHARE,
+        ),
+    ]
+
+
+def _times() -> list[Panel]:
+    return [
+        lines(
+            "Time to serve, and to leave",
+            "Within what half and nine of ten of the newest members served after they were ordered, and were gone "
+            "after their draining began.",
+            PanelQuery(f"trimtab_member_boot_seconds{{{GROUP}}}", "serves, quantile {{quantile}}"),
+            PanelQuery(f"trimtab_member_drain_seconds{{{GROUP}}}", "leaves, quantile {{quantile}}"),
+            unit=SECONDS,
+        ),
+        lines(
+            "Members behind these times",
+            "The newest members whose time to serve is known, at most a hundred. Fewer than five are no evidence.",
+            PanelQuery(f"trimtab_member_boots{{{GROUP}}}", "members"),
         ),
     ]
 

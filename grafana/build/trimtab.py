@@ -166,6 +166,26 @@ def _process() -> list[Panel]:
             unit=BYTES,
         ),
         lines(
+            "Memory of each group",
+            "Resident memory, divided by the groups: it falls as groups share what the daemon needs by itself.",
+            PanelQuery(
+                f"process_resident_memory_bytes{{{HERE}}} / on (instance) "
+                f"count by (instance) (trimtab_group_min{{{HERE}}})",
+                "{{instance}}",
+            ),
+            unit=BYTES,
+        ),
+        lines(
+            "Store",
+            "What the store's files take on the disk. History is kept within its budget; see operating.md.",
+            PanelQuery(f"trimtab_store_bytes{{{HERE}}}", "{{instance}}"),
+            PanelQuery(
+                f"trimtab_store_bytes{{{HERE}}} / on (instance) count by (instance) (trimtab_group_min{{{HERE}}})",
+                "{{instance}}, each group",
+            ),
+            unit=BYTES,
+        ),
+        lines(
             "Windows",
             "Memory that the windows of all groups take. Only a reload changes it: it follows from what policies ask.",
             PanelQuery(f"trimtab_window_bytes{{{HERE}}}", "{{instance}}"),

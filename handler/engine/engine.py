@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -121,6 +121,7 @@ class Engine:
         return Scraped(
             pushes=lambda: self.parts.inbox.pushes.count,
             windows=lambda: self._decider.window_bytes,
+            store=self.parts.store.bytes_on_disk,
             recording=self.recordings.figures,
             fleet_pause=lambda: self.fleet_pause_control.pause,
             endpoints=self.parts.endpoints,
@@ -328,15 +329,11 @@ class Engine:
         await self.recordings.declare(catalogue.record)
         self.reports.metrics.took(catalogue, now.wall)
         await asyncio.to_thread(log_declared, declared, edited)
-        moved = [
-            runtime
-            for runtime in self.runtimes.values()
-            if over.revision is None or known.get(runtime.id) != _declared_as(runtime)
-        ]
-        await self._set_going(moved, now)
+        moved = [each for each in self.runtimes.values() if known.get(each.id) != _declared_as(each)]
+        await self._set_going(self.runtimes.values() if over.revision is None else moved, now)
         return edited.edits
 
-    async def _set_going(self, runtimes: Sequence[GroupRuntime], now: Moment) -> None:
+    async def _set_going(self, runtimes: Iterable[GroupRuntime], now: Moment) -> None:
         """Have groups make a pass, and decide: their bounds may have changed. Those that wait come first."""
         for runtime in sorted(runtimes, key=lambda runtime: not runtime.is_pending):
             self.keeper.start(runtime)

@@ -79,6 +79,21 @@ class GenerationGauges(Collector):
         yield from (claimed, superseded, unwritten)
 
 
+class StoreGauge(Collector):
+    """What the store takes, at each scrape; of one that a database server keeps there is no sample."""
+
+    def __init__(self, bytes_on_disk: Callable[[], int | None]) -> None:
+        self._bytes = bytes_on_disk
+
+    def collect(self) -> Iterator[Metric]:
+        """One family."""
+        family = GaugeMetricFamily("trimtab_store_bytes", "What the store's files take on the disk.")
+        taken = self._bytes()
+        if taken is not None:
+            family.add_metric((), taken)
+        yield family
+
+
 NOTHING = Figures(on=False, settings=None, extent=None, samples=0, dropped_ticks=0)
 
 

@@ -32,6 +32,7 @@ from handler.observability.daemon_gauges import (
     EndpointGauges,
     GenerationGauges,
     RecordingGauges,
+    StoreGauge,
 )
 from handler.observability.exposition import Written, exposition
 from handler.observability.gauges import Gauges
@@ -79,6 +80,7 @@ class Scraped:
 
     pushes: Callable[[], int] = lambda: 0
     windows: Callable[[], int] = lambda: 0
+    store: Callable[[], int | None] = lambda: None
     recording: Callable[[], Figures] = lambda: NOTHING
     fleet_pause: Callable[[], FleetPause | None] = lambda: None
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
@@ -93,7 +95,7 @@ class Metrics:
         self, runtimes: Mapping[GroupId, GroupRuntime], now: Callable[[], Instant], scraped: Scraped = Scraped()
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # it would add a second series to each counter
-        self._registry = registry = _hold(CollectorRegistry(), scraped.pushes, scraped.windows)
+        self._registry = registry = _hold(CollectorRegistry(), scraped)
         self._runtimes = runtimes
         self._begun: set[GroupId] = set()
         self._decisions = GroupCounter(
@@ -262,11 +264,12 @@ class Metrics:
                 self._actions.begin(group, step, result.value)
 
 
-def _hold(registry: CollectorRegistry, pushes: Callable[[], int], windows: Callable[[], int]) -> CollectorRegistry:
-    """Export what is held in memory."""
-    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(pushes)
+def _hold(registry: CollectorRegistry, scraped: Scraped) -> CollectorRegistry:
+    """Export what is held in memory and in the store."""
+    Gauge("trimtab_pushed_values", "Pushed values that are held.", registry=registry).set_function(scraped.pushes)
     help_text = "Memory that the windows of all groups take."
-    Gauge("trimtab_window_bytes", help_text, registry=registry).set_function(windows)
+    Gauge("trimtab_window_bytes", help_text, registry=registry).set_function(scraped.windows)
+    registry.register(StoreGauge(scraped.store))
     return registry
 
 

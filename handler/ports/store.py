@@ -357,6 +357,10 @@ class Store(
         """Delete history older than ``before``, and the oldest beyond the disk budget; returns rows deleted."""
         ...
 
+    def bytes_on_disk(self) -> int | None:
+        """What the store's files take now; `None`: it has none here. Every scrape asks, so it waits for nothing."""
+        ...
+
     def close(self) -> None:
         """Flush and close. Later calls raise `StoreError`."""
         ...

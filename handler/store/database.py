@@ -73,6 +73,10 @@ class Database(Protocol):
         """Return how many bytes the rows take, with their indexes where these are known."""
         ...
 
+    def bytes_on_disk(self) -> int | None:
+        """Return what its files take now, without asking it; `None`: they are another server's."""
+        ...
+
     def release(self, connection: Connection) -> bool:
         """Give some free space back to the disk; whether there may be more."""
         ...

@@ -166,6 +166,10 @@ class PostgresqlDatabase:
         """Add up the values of all rows, as they are stored; indexes and space of deleted rows not included."""
         return sum(int(connection.execute(_size_of(table)).scalar_one()) for table in METADATA.sorted_tables)
 
+    def bytes_on_disk(self) -> int | None:
+        """Leave it to the server, which keeps the files."""
+        return None
+
     def release(self, connection: Connection) -> bool:
         """Leave it to the server's autovacuum."""
         return False

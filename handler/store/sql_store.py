@@ -262,6 +262,10 @@ class SqlStore(
             self._database.compact()
         return deleted
 
+    def bytes_on_disk(self) -> int | None:
+        """Return what the database's files take; `None`: a server keeps them."""
+        return self._database.bytes_on_disk()
+
     def _alter(self, group: GroupId, values: dict[str, object]) -> None:
         def write(connection: Connection) -> None:
             rows.require(connection, group)

@@ -142,6 +142,11 @@ class SqliteFile:
         pages, free, size = (_pragma(connection, name) for name in ("page_count", "freelist_count", "page_size"))
         return (pages - free) * size
 
+    def bytes_on_disk(self) -> int | None:
+        """Return the size of the file and of its write-ahead log."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return sum(file.stat().st_size for file in (self.path, log) if file.exists())
+
     def release(self, connection: Connection) -> bool:
         """Release free pages at the file's end to the disk.
 

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "trimtab_recording_budget_bytes": _NO_RECORDING,
     "trimtab_recording_oldest_timestamp_seconds": _NO_RECORDING,
     "trimtab_recording_oldest_whole_timestamp_seconds": _NO_RECORDING,
+    "trimtab_member_drain_seconds": "no member of this fleet has left",
     "trimtab_worker_barred": _NO_WORKER,
     "trimtab_worker_holds_lease": _NO_WORKER,
     "trimtab_worker_lease_epoch": _NO_WORKER,

@@ -537,5 +537,8 @@ class MemoryStore(MemoryUsers):
             del self.events[step]
         return len(old)
 
+    def bytes_on_disk(self) -> int | None:
+        return None
+
     def close(self) -> None:
         self.full = True

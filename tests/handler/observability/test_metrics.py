@@ -214,6 +214,15 @@ def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
     assert the(metrics, "trimtab_endpoint_unsent_calls_total", endpoint="http://nova:8774") == 3
 
 
+@pytest.mark.parametrize("taken", [4096, None])
+def test_the_store_takes_what_its_files_do_and_a_server_s_has_no_sample(taken: int | None) -> None:
+    metrics = Metrics({}, lambda: Instant(0.0), Scraped(store=lambda: taken))
+
+    families = {each.name: each for each in text_string_to_metric_families(metrics.text().decode())}
+
+    assert [sample.value for sample in families["trimtab_store_bytes"].samples] == [each for each in [taken] if each]
+
+
 def a_registry() -> CollectorRegistry:
     Metrics({}, lambda: Instant(0.0))  # leaves out the second series of a counter, as the daemon does
     return CollectorRegistry()

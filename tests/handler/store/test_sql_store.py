@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 
@@ -100,6 +101,14 @@ CALLS = {
     "member_spans": lambda store: store.member_spans(WEB, 9),
     "prune": lambda store: store.prune(before=NOW, bytes_at_most=1),
 }
+
+
+def test_what_it_takes_on_the_disk_grows_with_what_is_written(file):
+    with contextlib.closing(opened(file)) as store:
+        before = store.bytes_on_disk()
+        store.declare([a_definition(f"g{number}") for number in range(100)], NOW)
+
+        assert store.bytes_on_disk() > before >= file.stat().st_size
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
