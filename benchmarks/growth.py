@@ -34,7 +34,7 @@ def run(part: int = 1) -> Iterator[Measured]:
     grown = []
     for size in SIZES:
         groups = max(size // part, 1)
-        cost = apart(_ticked, groups, MEMBERS, rounds_of(part))
+        cost = _measured(groups, MEMBERS, part)
         what = f"{groups:,} groups of {MEMBERS}, nothing fires"
         tick = Figure(job=f"{what}: a tick, each group", unit="CPU-us", samples=cost.each)
         yield tick
@@ -42,11 +42,11 @@ def run(part: int = 1) -> Iterator[Measured]:
         grown.append(tick)
     first, last = SIZES[1], SIZES[-1]
     yield times(f"each of {last:,} groups to each of {first:,}", grown[-1], grown[1], goal=at_most(1.1))
-    yield from _members(max(first // part, 1))
+    yield from _members(max(first // part, 1), part)
 
 
-def _members(groups: int) -> Iterator[Measured]:
-    few, many = (apart(_ticked, groups, members, 1).memory for members in (MEMBERS, _MORE))
+def _members(groups: int, part: int) -> Iterator[Measured]:
+    few, many = (_measured(groups, members, part).memory for members in (MEMBERS, _MORE))
     each = (many - few) / groups / (_MORE - MEMBERS)
     yield Figure(job=f"{groups:,} groups: memory, each further member", unit="bytes", samples=(each,))
     alone = few / groups - MEMBERS * each
@@ -59,6 +59,12 @@ class _Ticked:
     """CPU microseconds of a group's tick, in each round."""
     memory: float
     """Bytes of all groups."""
+
+
+def _measured(groups: int, members: int, part: int) -> _Ticked:
+    if part > 1:  # figures do not matter, and each process of its own takes seconds to start
+        return _ticked(groups, members, 1)
+    return apart(_ticked, groups, members, rounds_of(part))
 
 
 def _ticked(groups: int, members: int, rounds: int) -> _Ticked:

@@ -31,7 +31,7 @@ _HEARTBEAT = 0.002
 
 def run(part: int = 1) -> Iterator[Measured]:
     """A small fleet for an hour, and a very large one for as many samples."""
-    hour, many = 240 // part, 1000 // part
+    hour, many = max(240 // part, 2), max(1000 // part, 1)
     yield from _fleet(f"500 members × 8 counters, {hour} ticks of 15 s", groups=20, members=25, ticks=hour)
     yield from _fleet(f"{200 * many:,} samples a tick, 12 ticks", groups=many, members=25, ticks=12)
 

@@ -4,7 +4,7 @@ Real snmpd processes on loopback addresses, eight objects of each agent; one pro
 time is that of the whole process that asks, agents left out: ours from the socket to the `Frame` of every group, polled
 slot by slot as the daemon does; with ``prometheus-snmp-exporter`` its own and that of the Prometheus that scrapes it,
 storage and all. That part is left out where the two programs are not installed. ``SNMP_SOAK`` is the length of the last
-part in seconds, 300 if not set.
+part in seconds, 60 if not set.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OIDS = tuple(f"1.3.6.1.4.1.8072.9999.9999.{number}.0" for number in range(1, 9))
 USER = SnmpUser(
     name="ada", auth=(AuthProtocol.SHA256, SecretRef(env="AUTH")), priv=(PrivProtocol.AES, SecretRef(env="PRIV"))
 )
-SOAK = float(os.environ.get("SNMP_SOAK", "300"))
+SOAK = float(os.environ.get("SNMP_SOAK", "60"))
 _OVERRIDES = [f"override .{oid} integer {number}" for number, oid in enumerate(OIDS)]
 _PER_PROCESS = 500
 _IN_FLIGHT = 256
@@ -70,7 +70,7 @@ Figures = Iterator[Measured]
 def run(part: int = 1) -> Figures:
     """Compare first, then go on for long."""
     connections.take_all_descriptors()  # as the daemon does: each agent has a socket, four where four ways are compared
-    some, many = 1000 // part, 10_000 // part
+    some, many = max(1000 // part, 10), max(10_000 // part, 10)
     with tempfile.TemporaryDirectory() as place, _agents(Path(place), some) as port:
         yield from asyncio.run(_compared(port, some))
         yield from _exporter(Path(place), port, some // 5, _EXPORTED / part)

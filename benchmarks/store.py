@@ -29,7 +29,7 @@ WRITES = 400
 BIG = 10_000
 
 
-RESTLESS, HOURS = 20, 24
+RESTLESS, HOURS = 20, 8
 STORY = 10
 """Ticks of 30 s between two changes of a group's story."""
 _BUDGET = 2**30

@@ -15,7 +15,7 @@ from tests.support.store import a_definition, a_tick, an_explanation, at, opened
 from trigger.explain.words import say
 from trigger.reasons import Reason
 
-GROUPS, DAYS, EVERY = 20, 30, 300
+GROUPS, DAYS, EVERY = 5, 30, 300
 """A group whose story changes every five minutes is a restless one."""
 _ASKED = 200
 
