@@ -24,6 +24,7 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
+from handler.ports.canaries import CanaryStore
 from handler.ports.cloudstack_api import CloudstackApiStore
 from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
@@ -136,6 +137,7 @@ class Store(
     AuditStore,
     BehindStore,
     CallStore,
+    CanaryStore,
     CloudstackApiStore,
     DeclarationStore,
     EditStore,

@@ -12,7 +12,7 @@ history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``giv
 promises  ``answers``: the first answer to each request id; ``deliveries``: the first delivery of each alert
           ``notices``: those to send, and the last sent one of each group
 declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
-          `setting_rows` has what persons applied last of each group's settings
+          `setting_rows` has what persons applied last of each group's settings, and the canaries
           `cloudstack_api_rows` has the ids and jobs of CloudStack's query API
 access    `account_rows` has domains and accounts, `access_schema` users, their tokens, webhooks, and the audit trail
 ========  ============================================================================================
@@ -61,7 +61,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0043"
+HEAD = "0044"
 """The revision that this release reads and writes."""
 
 meta = Table(

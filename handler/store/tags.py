@@ -13,6 +13,7 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.world import Attempts
 from handler.ports.alerts import TokenHash
+from handler.ports.canaries import Canary, CanaryDay, FleetFigures
 from handler.ports.declarations import EntityChange
 from handler.ports.notices import DecisionNotice, Notice
 from handler.ports.settings import AppliedSettings, SettingValue
@@ -93,5 +94,8 @@ TAGS: Final[Mapping[type, str]] = {
     EntityChange: "EntityChange",
     AppliedSettings: "AppliedSettings",
     SettingValue: "SettingValue",
+    Canary: "Canary",
+    CanaryDay: "CanaryDay",
+    FleetFigures: "FleetFigures",
 }
 """Every class that can be stored. Add a line for a new one; a tag never changes, and no two are equal."""

@@ -28,6 +28,7 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
+from handler.ports.canaries import Canary
 from handler.ports.cloudstack_api import StoredHandle, StoredJob
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.ports.held_clock import ClockDifference
@@ -100,7 +101,6 @@ def fill_everything(store: SqliteStore) -> None:
     store.save_converged(WEB, filled(Converged), wholly=True)
     store.attach(act, a_definition("web"), (filled(Attachment),), ())
     store.bind(WEB, filled(BalancerProvision))
-    store.save_applied_settings(WEB, filled(AppliedSettings))
     store.save_begun(WEB, {MemberName("web-k3f9ab-1"): filled(StateSince)}, ())
     store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
     store.file_notices((filled(Filed),))
@@ -110,6 +110,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.declare((a_definition("web"),), at(92), None, DeclaredOverApi(revision=a_revision()))
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))
     store.save_generation(Claim(counter=12, nonce="k3f9abcd"))
+    _settings(store)
     fill_users(store)
     store.append_audit((filled(AuditEntry),), None)
     _call(store)
@@ -121,6 +122,12 @@ def fill_everything(store: SqliteStore) -> None:
     store.record([a_tick(each) for each in explanations])
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
     _workers(store)
+
+
+def _settings(store: SqliteStore) -> None:
+    """Put in what persons applied, and what they try."""
+    store.save_applied_settings(WEB, filled(AppliedSettings))
+    store.save_canary(WEB, filled(Canary))
 
 
 def _workers(store: SqliteStore) -> None:
@@ -190,6 +197,7 @@ def reads(store: SqliteStore) -> dict[str, Any]:
         "members": [store.members(name) for name in names],
         "revisions": [store.revisions(name) for name in names],
         "bindings": [store.bindings(name) for name in names],
+        "canaries": store.canaries(),
         "applied settings": [store.applied_settings(name) for name in names],
         "history": [store.history(name, before=None, limit=100) for name in names],
         "span": store.span_at(WEB, at(61)),

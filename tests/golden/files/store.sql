@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0043');
+INSERT INTO "alembic_version" VALUES('0044');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -71,6 +71,13 @@ CREATE TABLE bindings (
 	CONSTRAINT fk_bindings_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "bindings" VALUES('web','word','{"type":"Binding","balancer":"word","parts":{"word":"word"},"pending_since":1.5}');
+CREATE TABLE canaries (
+	group_id TEXT NOT NULL, 
+	canary TEXT NOT NULL, 
+	CONSTRAINT pk_canaries PRIMARY KEY (group_id), 
+	CONSTRAINT fk_canaries_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
+);
+INSERT INTO "canaries" VALUES('web','{"type":"Canary","at":1.5,"by":"word","values":{"word":"word"},"beside":{"word":"word"},"over":1.5,"changes":1.5,"switches":true,"looked_until":1.5,"days":[{"type":"CanaryDay","begin":1.5,"end":1.5,"declared":{"type":"FleetFigures","hours":1.5,"over":1.5,"changes":7},"tried":{"type":"FleetFigures","hours":1.5,"over":1.5,"changes":7}}],"problem":"word"}');
 CREATE TABLE checkpoints (
 	slot TEXT NOT NULL, 
 	ring INTEGER NOT NULL, 
