@@ -9,7 +9,7 @@ import typer
 
 from config.units import GroupId
 from handler.cli.commands import Program
-from handler.cli.terminal import USAGE, AsJson, Group, State, fail, lines, perform, read
+from handler.cli.terminal import USAGE, AsJson, Group, State, act, fail, lines, perform, read
 
 Row = dict[str, Any]
 
@@ -48,6 +48,56 @@ def back(group: Group, state: State = None, json: AsJson = False) -> None:
     from handler.operations.setting_operations import ReturnSettings
 
     lines(_done_lines(perform(state, json, ReturnSettings(group=GroupId(group)))))
+
+
+@settings.command("canary")
+def canary(  # noqa: PLR0913, PLR0917  # an option each
+    group: Group,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="None: show how the canary stands.")
+    ] = None,
+    goals: Annotated[
+        list[str] | None,
+        typer.Option("--goal", metavar="GOAL", help="over SPAN/day or changes N/day. Left out: over as declared."),
+    ] = None,
+    switch: Annotated[
+        bool, typer.Option("--switch", help="Apply the values once they are proposed: of the API, no easier scale-in.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Compare no more.")] = False,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Compare values with the declared ones, each recorded day on simulated fleets, and propose the better."""
+    from handler.operations.setting_operations import BeginCanary, EndCanary
+
+    if stop:
+        act(state, json, EndCanary(group=GroupId(group)), message=f"{group}: no more days are compared")
+        return
+    if values:
+        wanted = _values(values, json=json)
+        begun = BeginCanary(group=GroupId(group), values=wanted, goals=tuple(goals or ()), switches=switch)
+        lines(_canary_lines(perform(state, json, begun)))
+        return
+    lines(_canary_lines(read(state, json, "groups", group, "canary")))
+
+
+def _canary_lines(answer: Row) -> Iterator[str]:
+    from handler.cli.time_format import moment_text
+
+    canary, judgement = answer["canary"], answer["judgement"]
+    if canary is None:
+        yield f"{answer['group']}: no setting is compared"
+        return
+    values = ", ".join(f"{name}={value}" for name, value in canary["values"].items())
+    yield f"{answer['group']}: {values}, since {moment_text(canary['at'])}, by {canary['by']}"
+    for name, figures in (("declared", judgement["declared"]), ("tried", judgement["tried"])):
+        yield (
+            f"  {name}: {figures['hours']:.4g} member-hours, {figures['over']:.4g} minutes over, "
+            f"{figures['changes']} changes"
+        )
+    yield f"{judgement['verdict']}: {judgement['because']}"
+    if canary["problem"]:
+        yield f"last: {canary['problem']}"
 
 
 def _values(given: Sequence[str], *, json: bool) -> dict[str, str]:

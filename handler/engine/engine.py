@@ -113,7 +113,7 @@ class Engine:
         )
         self.trail = AuditTrail(parts.store, parts.audit)
         self.what_if = WhatIf()
-        self._housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
+        self.housekeeping = Housekeeping([Job(name="prune", minute=_PRUNED_AT, work=self._prune)])
         self._timekeeper = self._keeps_time(parts.held)
         self._balancer_watch = BalancerWatch(self.runtimes, parts.balancer_for)
 
@@ -155,7 +155,7 @@ class Engine:
                 self.parts.converger.follow,
                 self.reports.follow,
                 self.recordings.follow,
-                self._housekeeping.follow,
+                self.housekeeping.follow,
                 self.keeper.follow,
             ),
         )
@@ -199,14 +199,14 @@ class Engine:
             asyncio.create_task(self._every(_WATCH, "secrets", self._refresh_secrets)),
             asyncio.create_task(self._heartbeat()),
         ]
-        self._housekeeping.start()
+        self.housekeeping.start()
 
     async def stop(self) -> None:
         """Stop the loops. Members and balancers go on; calls under way finish."""
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
-        await self._housekeeping.stop()
+        await self.housekeeping.stop()
         await self.what_if.close()
         await self.ingest.stop()
         await self._decider.stop()

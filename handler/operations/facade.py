@@ -20,6 +20,7 @@ from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.canary_admin import CanaryAdmin
 from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
@@ -84,6 +85,7 @@ class Operations:
         self.webhooks = WebhookAdmin(engine)
         self.tuning = TuningAdmin(engine)
         self.settings = SettingAdmin(engine)
+        self.canaries = CanaryAdmin(engine, self)
         self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
         self.keys = KeyAdmin(engine)

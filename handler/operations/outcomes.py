@@ -17,8 +17,10 @@ from handler.planning.status import Adoption, GroupStatus, RollStatus
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import Plan
 from handler.planning.world import World
+from handler.ports.canaries import Canary
 from handler.ports.store import GroupEdit
 from handler.recording.status import RecordingStatus
+from handler.tuning.canary import Judgement
 from trigger.reasons import Reason
 from trigger.requests import Decision, RequestOutcome
 
@@ -101,6 +103,17 @@ class SettingsApplied:
     """What was changed, with its place."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryStatus:
+    """A setting that is tried beside the declared one, and what its days say."""
+
+    group: GroupId
+    canary: Canary | None
+    """``None``: the group has none."""
+    judgement: Judgement | None
+    """Likewise."""
+
+
 Shown: TypeAlias = Mapping[str, object]
 """The answer's fields, for an operation whose outcome has no class of its own."""
 
@@ -120,6 +133,7 @@ Done: TypeAlias = (
     | RecordingStatus
     | ClusterStatus
     | SettingsApplied
+    | CanaryStatus
     | Shown
 )
 """Every outcome of an operation."""

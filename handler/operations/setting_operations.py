@@ -15,8 +15,10 @@ from handler.operations.address import ABOUT, HEADER, one_group, over
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
-    from handler.operations.outcomes import SettingsApplied
+    from handler.operations.outcomes import CanaryStatus, SettingsApplied, Shown
 
+Values = Annotated[Mapping[Annotated[str, Len(1, 300)], Annotated[str, Len(1, 40)]], Len(1, 64)]
+_VALUES = {ABOUT: "By name, such as conditions.busy.above, as a person writes them."}
 Tags = Annotated[str, Len(1, 1000)] | None
 _IF_MATCH = {HEADER: "If-Match", ABOUT: "Only if what is declared still has the tag that a dry run answered."}
 
@@ -32,9 +34,7 @@ class ApplySettings:
     """
 
     group: GroupId
-    values: Annotated[Mapping[Annotated[str, Len(1, 300)], Annotated[str, Len(1, 40)]], Len(1, 64)] = field(
-        metadata={ABOUT: "By name, such as conditions.busy.above, as a person writes them."}
-    )
+    values: Values = field(metadata=_VALUES)
     dry_run: bool = field(default=False, metadata={ABOUT: "Only say what would change."})
     if_match: Tags = field(default=None, metadata=_IF_MATCH)
 
@@ -55,4 +55,40 @@ class ReturnSettings:
         return await operations.settings.go_back(self.group, by, if_match=self.if_match)
 
 
-SettingOperation = ApplySettings | ReturnSettings
+@over(
+    "POST",
+    "/groups/{group}/canary",
+    "begin_canary",
+    verb=Verb.TUNE,
+    on=one_group,
+    body="CanaryBody",
+    tag="declarations",
+)
+class BeginCanary:
+    """Compare values with the declared ones on simulated fleets, day after day; another canary of the group ends."""
+
+    group: GroupId
+    values: Values = field(metadata=_VALUES)
+    goals: Annotated[tuple[Annotated[str, Len(1, 40)], ...], Len(0, 2)] = field(
+        default=(), metadata={ABOUT: "Such as over 5m/day and changes 12/day; none: over as declared."}
+    )
+    switches: bool = field(
+        default=False, metadata={ABOUT: "Apply the values once they are proposed, if the API has all of them."}
+    )
+
+    async def perform(self, operations: Operations, by: Actor) -> CanaryStatus:
+        return await operations.canaries.begin(self.group, self.values, self.goals, by, switches=self.switches)
+
+
+@over("DELETE", "/groups/{group}/canary", "end_canary", verb=Verb.TUNE, on=one_group, tag="declarations")
+class EndCanary:
+    """Compare no more; nothing that is declared changes."""
+
+    group: GroupId
+
+    async def perform(self, operations: Operations, by: Actor) -> Shown:
+        await operations.canaries.end(self.group, by)
+        return {"group": self.group, "ended": True}
+
+
+SettingOperation = ApplySettings | ReturnSettings | BeginCanary | EndCanary

@@ -44,15 +44,24 @@ class Housekeeping:
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = tuple(jobs)
+        self._jobs = list(jobs)
         late = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
         self._scheduler: Any = AsyncIOScheduler(timezone=UTC, job_defaults=late)  # it brings no types
 
     def start(self) -> None:
         """Begin."""
         for job in self._jobs:
-            self._scheduler.add_job(_guarded(job), _times(job), id=job.name, name=job.name)
+            self._put(job)
         self._scheduler.start()
+
+    def add(self, job: Job) -> None:
+        """Take one job more, also while others run; one of the same name gives way."""
+        self._jobs = [*(each for each in self._jobs if each.name != job.name), job]
+        if self._scheduler.running:
+            self._put(job)
+
+    def _put(self, job: Job) -> None:
+        self._scheduler.add_job(_guarded(job), _times(job), id=job.name, name=job.name, replace_existing=True)
 
     def follow(self, step: Seconds) -> None:
         """The system's clock was set by so much: time every job anew. What is missed or repeated by it, is so once."""

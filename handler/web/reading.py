@@ -185,6 +185,10 @@ def _definitions(operations: Operations) -> APIRouter:
     async def settings(request: Request, group: str) -> JSONResponse:
         return JSONResponse(plain(await operations.settings.current(GroupId(group), grants_of(request))))
 
+    @routes.get("/groups/{group}/canary", tags=["declarations"], dependencies=[TUNES])
+    async def canary(request: Request, group: str) -> JSONResponse:
+        return JSONResponse(plain(await operations.canaries.status(GroupId(group), grants_of(request))))
+
     @routes.get("/groups/{group}/balancers", tags=["reading"], dependencies=[READS])
     async def behind(request: Request, group: str, paging: Paged) -> JSONResponse:
         found = await operations.balancers.behind(GroupId(group))

@@ -16,6 +16,7 @@ from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
+from handler.operations.canary_admin import CanaryAdmin
 from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
@@ -52,6 +53,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /api/v1/declarations/{section}": {"name": "more", "declared": {"add": 1}},
     "PUT /api/v1/declarations/{section}/{id}": {"declared": {"add": 1}},
     "POST /api/v1/groups/{group}/settings": {"values": {"conditions.busy.above": "70"}},
+    "POST /api/v1/groups/{group}/canary": {"values": {"conditions.busy.above": "70"}},
     "POST /api/v1/hooks": {"name": "grafana"},
     "POST /api/v1/hooks/{name}/rotate": {},
     "POST /api/v1/member-tokens/rotate": {},
@@ -80,6 +82,7 @@ PARTS: Final[Mapping[str, type]] = {
     "balancers": BalancerAdmin,
     "garbage": GarbageAdmin,
     "settings": SettingAdmin,
+    "canaries": CanaryAdmin,
     "stores": StoreAdmin,
     "cluster": ClusterAdmin,
     "webhooks": WebhookAdmin,

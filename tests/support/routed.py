@@ -53,6 +53,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     f"{API}/groups": (Verb.READ, OWN),
     f"{API}/groups/{{group}}": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/balancers": (Verb.READ, A_GROUP),
+    f"{API}/groups/{{group}}/canary": (Verb.TUNE, A_GROUP),
     f"{API}/groups/{{group}}/definitions": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/history": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/members": (Verb.READ, A_GROUP),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from config.units import GroupId
 from handler.operations.setting_changes import SettingChange
-from handler.operations.setting_operations import ApplySettings, ReturnSettings
+from handler.operations.setting_operations import ApplySettings, BeginCanary, EndCanary, ReturnSettings
 from handler.ports.settings import AppliedSettings
 from handler.web.pages.figures import minute
 from handler.web.pages.offers import Offer
@@ -31,6 +31,34 @@ def return_offer(group: GroupId, applied: AppliedSettings, change: SettingChange
         happens=(f"This takes back what {applied_words(applied)}", *_happens(group, change)),
         lines=lines_of(change),
         done="The earlier values are declared.",
+    )
+
+
+def canary_offer(group: GroupId, values: Mapping[str, str], change: SettingChange) -> Offer:
+    """Offer to compare values with the declared ones, day after day."""
+    return Offer(
+        operation=BeginCanary(group=group, values=values),
+        label="Run as a canary",
+        happens=(
+            "Each day (UTC) from now on is replayed on two simulated fleets: with the declared values, and with these.",
+            (
+                "After three days this page proposes them if they are over the limit for no longer, and take fewer "
+                "member-hours."
+            ),
+            "Nothing that is declared changes. Another canary of the group ends.",
+        ),
+        lines=lines_of(change),
+        done="The first whole day is compared soon after it has ended.",
+    )
+
+
+def end_canary_offer(group: GroupId) -> Offer:
+    """Offer to compare no more."""
+    return Offer(
+        operation=EndCanary(group=group),
+        label="Stop",
+        happens=("No more days are compared, and those that were are forgotten. Nothing that is declared changes.",),
+        done="No more days are compared.",
     )
 
 

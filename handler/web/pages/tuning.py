@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -13,7 +12,6 @@ from markupsafe import Markup
 from config.model.catalogue import Compare
 from config.units import GroupId, Instant, Seconds, format_span
 from handler.operations.setting_changes import SettingChange
-from handler.ports.settings import SettingsOwner
 from handler.tuning.outcomes import Outcome
 from handler.tuning.parameters import Parameter
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
@@ -21,6 +19,7 @@ from handler.web.pages.figures import ABSENT, minute, number, quantity, span
 from handler.web.pages.frame import href
 from handler.web.pages.group import WindowLink
 from handler.web.pages.layout import PageTemplate
+from handler.web.pages.setting_shown import Applying, CanaryShown, ChangeShown, change_of
 from handler.web.pages.windows import Window, window_of
 from handler.what_if.question import Answer, ConditionCourse, SizeCourse, SizeDifference
 from trigger.explain.words import sentence_of
@@ -92,40 +91,6 @@ class ThresholdCard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeShown:
-    """What it takes to declare the setting."""
-
-    refused: str
-    """Why it cannot be declared; empty: it can."""
-    patch: tuple[str, ...]
-    over_api: tuple[str, ...]
-    others: str
-    """Other groups that it touches."""
-    declared: str
-    """The decision of the last tick, in words; empty: not known."""
-    changed: str
-    """What that would have been with this setting."""
-    dialog: str = ""
-    """The path of the dialog that applies it; empty: it cannot be applied here."""
-    download: str = ""
-    """The path of the patch; empty: the file owns none of the values."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applying:
-    """How a page may apply a setting."""
-
-    path: str
-    """Of the page."""
-    query: str
-    """The values that were asked about."""
-    acts: bool
-    """A person is logged in, whose page can send requests."""
-    writable: bool
-    """The file may be written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerShown:
     """What would have happened."""
 
@@ -160,6 +125,8 @@ class TunePage:
     """What was applied last, in words; empty: nothing was, or it is not the person's to see."""
     dialog: str = ""
     """The path of the dialog that takes it back; empty: this page can send no request."""
+    canary: CanaryShown | None = None
+    """``None``: there is none, or it is not the person's to see."""
 
 
 def tune_page(page: TunePage) -> Markup:
@@ -216,42 +183,6 @@ def span_links(now: Instant, window: Window, values: Mapping[str, str]) -> tuple
         )
         for each in windows
     )
-
-
-def change_of(
-    group: GroupId, change: SettingChange | str | None, applying: Applying | None = None
-) -> ChangeShown | None:
-    """Return what a page shows of a change; a text says why there is none, ``None``: the setting is declared."""
-    match change:
-        case None:
-            return None
-        case str():
-            return ChangeShown(refused=change, patch=(), over_api=(), others="", declared="", changed="")
-        case SettingChange(first=first):
-            return ChangeShown(
-                refused="",
-                patch=change.patch,
-                over_api=change.over_api,
-                others=", ".join(each for each in change.groups if each != group),
-                declared="" if first is None else first.declared,
-                changed="" if first is None else first.changed,
-                dialog=f"{applying.path}/dialog?{applying.query}" if applying and _applies(change, applying) else "",
-                download=f"{applying.path}/patch?{applying.query}" if applying and change.patch else "",
-            )
-        case _:
-            assert_never(change)
-
-
-def _applies(change: SettingChange, applying: Applying) -> bool:
-    match change.owner:
-        case None:
-            return False
-        case SettingsOwner.API:
-            return applying.acts
-        case SettingsOwner.FILE:
-            return applying.acts and applying.writable
-        case _:
-            assert_never(change.owner)
 
 
 def answer_of(

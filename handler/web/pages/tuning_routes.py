@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, assert_never
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -22,10 +23,10 @@ from handler.web.pages.acts import dialog_of, refusing
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.frame import PAGE_HEADERS, href
 from handler.web.pages.offers import Offer
-from handler.web.pages.setting_offers import applied_words, apply_offer, return_offer
+from handler.web.pages.setting_offers import applied_words, apply_offer, canary_offer, end_canary_offer, return_offer
+from handler.web.pages.setting_shown import Applying, CanaryShown, canary_of
 from handler.web.pages.tuning import (
     USUAL,
-    Applying,
     TunePage,
     answer_part,
     entries_of,
@@ -35,7 +36,7 @@ from handler.web.pages.tuning import (
 )
 from handler.web.pages.windows import Window, field_text, window_of
 
-_OTHERS = frozenset({"span", "from", "to", "asked"})
+_OTHERS = frozenset({"span", "from", "to", "asked", "act"})
 _MOST_VALUES, _LONGEST_VALUE = 64, 40
 
 
@@ -50,8 +51,8 @@ def build_tuning(operations: Operations) -> APIRouter:
         return HTMLResponse(found, headers=PAGE_HEADERS)
 
     @routes.get("/groups/{group}/tune/dialog", dependencies=[TUNES])
-    async def dialog(request: Request, group: str) -> Response:
-        found = await tuning.dialog(GroupId(group), values_of(request), actor_of(request))
+    async def dialog(request: Request, group: str, act: SettingAct = SettingAct.APPLY) -> Response:
+        found = await tuning.dialog(GroupId(group), act, values_of(request), actor_of(request))
         return HTMLResponse(found, headers=PAGE_HEADERS)
 
     @routes.get("/groups/{group}/tune/patch", dependencies=[TUNES])
@@ -74,6 +75,22 @@ def values_of(request: Request) -> Mapping[str, str]:
     if len(values) > _MOST_VALUES or any(len(value) > _LONGEST_VALUE for value in values.values()):
         raise Refused(f"expected at most {_MOST_VALUES} values of at most {_LONGEST_VALUE} characters")
     return values
+
+
+class SettingAct(enum.Enum):
+    """What a dialog is about; the value is in its address."""
+
+    APPLY = "apply"
+    BACK = "back"
+    CANARY = "canary"
+    STOP = "stop"
+
+    @property
+    def title(self) -> str:
+        """How its dialog begins."""
+        return {"apply": "Apply to", "back": "Go back in", "canary": "A canary of", "stop": "Stop the canary of"}[
+            self.value
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +150,17 @@ class TuningPages:
                 refused=refused,
                 answer=answer,
                 applied="" if applied is None else applied_words(applied),
-                dialog=f"{href(group)}/tune/dialog" if asked.looker.acts else "",
+                dialog=f"{href(group)}/tune/dialog?act=back" if asked.looker.acts else "",
+                canary=await self._canary(group, asked.looker),
             )
         )
+
+    async def _canary(self, group: GroupId, looker: Looker) -> CanaryShown | None:
+        try:
+            status = await self._operations.canaries.status(group, looker.person.grants)
+        except Refused:
+            return None
+        return canary_of(status, acts=looker.acts)
 
     async def answer(self, group: GroupId, window: Window, values: Mapping[str, str], looker: Looker) -> Markup:
         """Return what would have happened, or why that is not known."""
@@ -156,32 +181,41 @@ class TuningPages:
         )
         return answer_part(answer, changed, applying)
 
-    async def dialog(self, group: GroupId, values: Mapping[str, str], person: Actor) -> Markup:
-        """Return the dialog that applies values; without any, the one that takes back what was applied last.
+    async def dialog(self, group: GroupId, act: SettingAct, values: Mapping[str, str], person: Actor) -> Markup:
+        """Return the dialog of one act, as things are now.
 
         Raises:
             NoSuch: there is no such group.
             StoreError: the store cannot be read.
         """
-        title, authorising = f"Apply to {group}" if values else f"Go back, {group}", self._operations.authorising
+        authorising = self._operations.authorising
         try:
-            offer = await self._offer(group, values, person)
+            offer = await self._offer(group, act, values, person)
         except Refused as error:
-            return refusing(title, str(error))
-        return dialog_of(title, (offer,), lambda operation: authorising.allows(person, right_of(operation)))
+            return refusing(f"{act.title} {group}", str(error))
+        return dialog_of(
+            f"{act.title} {group}", (offer,), lambda operation: authorising.allows(person, right_of(operation))
+        )
 
-    async def _offer(self, group: GroupId, values: Mapping[str, str], person: Actor) -> Offer:
+    async def _offer(self, group: GroupId, act: SettingAct, values: Mapping[str, str], person: Actor) -> Offer:
         settings = self._operations.settings
-        if values:
-            change = await settings.change(group, values, person.grants)
-            if change is not None:
-                return apply_offer(group, values, change)
-            raise Refused("These values are declared.")
-        change = await settings.return_change(group, person.grants)
-        applied = (await settings.current(group, person.grants)).applied
-        if change is not None and applied is not None:
-            return return_offer(group, applied, change)
-        raise Refused("Nothing was applied here.")
+        match act:
+            case SettingAct.APPLY | SettingAct.CANARY:
+                change = await settings.change(group, values, person.grants)
+                if change is None:
+                    raise Refused("These values are declared.")
+                made = apply_offer if act is SettingAct.APPLY else canary_offer
+                return made(group, values, change)
+            case SettingAct.BACK:
+                change = await settings.return_change(group, person.grants)
+                applied = (await settings.current(group, person.grants)).applied
+                if change is None or applied is None:
+                    raise Refused("Nothing was applied here.")
+                return return_offer(group, applied, change)
+            case SettingAct.STOP:
+                return end_canary_offer(group)
+            case _:
+                assert_never(act)
 
     async def patch(self, group: GroupId, values: Mapping[str, str], person: Actor) -> str:
         """Return the lines of the file that values change; empty: none does.

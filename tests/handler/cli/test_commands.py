@@ -114,6 +114,7 @@ _TABLE: dict[str, Row] = {
     "seal status": Row(done="", refused="", wrong="more"),
     "settings apply": Row(done=None, refused="GROUP conditions.none.above=1", wrong="GROUP above"),
     "settings back": Row(done=None, refused="GROUP", wrong=""),
+    "settings canary": Row(done="GROUP", refused="GROUP --stop", wrong="GROUP above"),
     "settings show": Row(done="GROUP", refused="none", wrong=""),
     "snapshot": Row(done="GROUP", refused="none", wrong=""),
     "status": Row(done="GROUP", refused="none", wrong="--colour"),

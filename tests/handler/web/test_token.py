@@ -25,7 +25,7 @@ ASKING = {f"{API}/groups/{{group}}/probe", f"{API}/garbage"}
 USERS = {f"{API}/users", f"{API}/tokens", f"{API}/keys", f"{API}/seal", f"{API}/audit"}
 SECRETS = {f"{API}/declarations/document"}
 """The declaration as one file would say it, with the secrets that it writes out."""
-TUNING = {f"{API}/groups/{{group}}/settings"}
+TUNING = {f"{API}/groups/{{group}}/settings", f"{API}/groups/{{group}}/canary"}
 """What was applied, and what could be."""
 
 

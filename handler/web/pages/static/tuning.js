@@ -53,11 +53,16 @@ async function ask() {
     progress.textContent = `Replayed in ${((performance.now() - began) / 1000).toFixed(1)} s`;
     document.dispatchEvent(new CustomEvent("told"));
     handles();
-    for (const button of answered.querySelectorAll("button[data-dialog]")) button.hidden = false;
+    showButtons();
     document.getElementById(focused)?.focus({preventScroll: true});
   } catch (error) {
     if (mine === asking) progress.textContent = error.name === "AbortError" ? "" : `No answer: ${error.message}`;
   }
+}
+
+// Dialogs need the script.
+function showButtons() {
+  for (const button of document.querySelectorAll("button[data-dialog]")) button.hidden = false;
 }
 
 function askSoon() {
@@ -132,6 +137,7 @@ function drag(handle, chart, field, low, high) {
 // What was applied is declared from then on, so the page is another one.
 document.getElementById("acting")?.addEventListener("close", event => event.target.querySelector(".answer.done") && location.reload());
 
+showButtons();
 if (tune) {
   tune.addEventListener("input", askSoon);
   tune.addEventListener("submit", event => {

@@ -154,6 +154,19 @@ def test_a_setting_is_applied_to_the_file_and_taken_back_by_one_click(daemon: Da
     page.close()
 
 
+def test_a_setting_runs_as_a_canary_until_it_is_stopped(daemon: Daemon, browser: Browser) -> None:
+    page = logged_in(browser, daemon, "tom", "/groups/web/tune?span=1h&conditions.busy.above=60")
+    answered(page)
+    assert "Nothing that is declared changes." in acted(page, "act-canary")
+    shown = page.run("document.getElementById('canary').textContent")
+    assert "conditions.busy.above = 60" in shown
+    assert "Too early to say: 0.0 days of 3 are compared." in shown
+    acted(page, "act-stop")
+    assert page.run("document.getElementById('canary') === null")
+    assert not page.problems
+    page.close()
+
+
 def test_without_a_script_a_form_asks(daemon: Daemon, browser: Browser) -> None:
     page = logged_in(browser, daemon, "tom", "/groups/web/tune?span=1h&conditions.busy.above=60&asked=1")
     plain = page.run("fetch(location.href).then(reply => reply.text())")
