@@ -192,13 +192,13 @@ class Converger:
         """
         return self._looked(stored).snapshot
 
-    def observe(self, stored: StoredGroup) -> Pass:
-        """Gather and plan only: no call that changes anything, no write.
+    def observe(self, stored: StoredGroup, listed: AskedListing | None = None) -> Pass:
+        """Gather and plan only: no call that changes anything, no write. For ``listed`` see `run`.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._looked(stored).only(stored)
+        return self._looked(stored, listed).only(stored)
 
     def run(
         self,
@@ -321,8 +321,8 @@ class Converger:
             return lambda: self.rival is None
         return lambda: self.rival is None and latest().stopped is not Pause.ALL
 
-    def _looked(self, stored: StoredGroup) -> PlannedPass:
-        world = self.gather(stored.id, stored.definition)
+    def _looked(self, stored: StoredGroup, listed: AskedListing | None = None) -> PlannedPass:
+        world = self.gather(stored.id, stored.definition, listed=listed)
         seen = self._planner.look(stored, world)
         if not seen.plan.makes:
             return seen

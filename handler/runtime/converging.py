@@ -139,7 +139,8 @@ class Keeper:
             runtime.accept_vanished = runtime.accept_vanished and only is not None
             stored = runtime.stored()
             if hands_off(runtime):
-                done = await self._in_pass(lambda: self._converger.observe(stored))
+                seen = await self._listings.of(stored.definition.cloud, runtime.id)
+                done = await self._in_pass(lambda: self._converger.observe(stored, seen))
             else:
                 ordered = accept or only is not None
                 kept = None if ordered else self._watch.kept(runtime)

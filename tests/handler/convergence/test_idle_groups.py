@@ -82,6 +82,14 @@ def test_what_an_inventory_lacks_is_neither_written_down_nor_removed(shared: Sha
     assert shared.cloud.destroyed == []
 
 
+def test_a_group_is_observed_by_a_listing_that_is_given(shared: SharedCloud) -> None:
+    stored = shared.store.kept[WEB]
+    listed = shared.converger.listings(shared.definition.cloud, GROUPS)[WEB]
+    shared.cloud.faults.script("list", Transient("timed out"))
+    assert shared.converger.observe(stored, listed).world.complete
+    assert not shared.converger.observe(stored).world.complete
+
+
 def test_a_group_with_a_balancer_makes_its_passes(shared: SharedCloud) -> None:
     done = shared.run(WEB)
     stored = replace(shared.store.kept[WEB], definition=a_definition())
