@@ -14,19 +14,19 @@ OBSERVE = "/hooks/observe"
 SIGNAL = signed_urls.PATH
 CLOUDSTACK = "/client/api"
 
-_CAPABILITIES = (EXECUTE, OBSERVE, SIGNAL)
+_CAPABILITIES = (f"{EXECUTE}/", f"{OBSERVE}/", f"{SIGNAL}/")
 _FORMS = frozenset({"application/x-www-form-urlencoded", ""})
 _ALERT_KINDS = frozenset({"application/json", cloud_events.STRUCTURED, cloud_events.BATCHED})
 
 
 def is_ingest(path: str) -> bool:
     """Tell whether requests come in there that bring tokens or signatures of their own."""
-    return is_push(path) or is_capability(path) or path == CLOUDSTACK or _is_below(path, ALERTS)
+    return is_push(path) or is_capability(path) or path == CLOUDSTACK or f"{path}/".startswith(f"{ALERTS}/")
 
 
 def is_capability(path: str) -> bool:
     """Tell whether an address executes a policy or has groups looked at."""
-    return any(_is_below(path, place) for place in _CAPABILITIES)
+    return f"{path}/".startswith(_CAPABILITIES)
 
 
 def kinds_of(path: str, headers: Mapping[str, str]) -> frozenset[str] | None:
@@ -43,7 +43,3 @@ def kinds_of(path: str, headers: Mapping[str, str]) -> frozenset[str] | None:
     if is_capability(path) or cloud_events.BINARY in headers:
         return None
     return _ALERT_KINDS
-
-
-def _is_below(path: str, place: str) -> bool:
-    return path == place or path.startswith(f"{place}/")

@@ -10,6 +10,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from config.units import Seconds
 from handler.ingest.request_rates import RequestRates, peer_key
@@ -26,6 +27,8 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
+_PEERS_KEPT = 1_024
+"""Addresses that are not read anew with each request."""
 _STRICT = (b"strict-transport-security", b"max-age=31536000")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -152,6 +155,7 @@ def is_within(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
+@lru_cache(_PEERS_KEPT)
 def _parsed(text: str) -> Address | None:
     try:
         found = ipaddress.ip_address(text.strip("[]"))

@@ -47,6 +47,7 @@ CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
 """For alerts, pushed values, and saved payloads that are checked."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _JSON = frozenset({"application/json"})
 _FORMS: Mapping[str, frozenset[str]] = MappingProxyType(dict.fromkeys((LOGIN, LOGOUT, PASSWORD), frozenset({FORM})))
 """Paths whose bodies are forms."""
@@ -121,7 +122,7 @@ class Gate:
         """Refuse the request, or read its body and pass it on."""
         if scope["type"] != "http":
             return  # only HTTP is served
-        if sum(key == b"host" for key, _ in scope["headers"]) > 1:
+        if [key for key, _ in scope["headers"]].count(b"host") > 1:
             await send_problem(send, Problem.MALFORMED, "more than one Host header")
             return
         asked = self._asked(scope)
@@ -133,7 +134,7 @@ class Gate:
                         await _read(receive, 0)
             await self._refuse(scope, send, actor)
             return
-        body = await _wanted_body(scope, receive, asked.at_most)
+        body = await _wanted_body(scope, receive, asked)
         if not isinstance(body, bytes):
             if body is not None:
                 await send_problem(send, *body)
@@ -146,7 +147,8 @@ class Gate:
         scope[SESSION], scope[COOKIE] = session, None if self._access.trusted else self._access.cookie
         scope[AGAIN] = partial(self._again, scope, asked)
         scope[BEARER] = actor.origin.way is not Way.NONE
-        scope[ACTOR] = replace(actor, because=asked.headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST])
+        because = asked.headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST]
+        scope[ACTOR] = replace(actor, because=because) if because else actor
         app = self._hooks if asked.hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)
 
@@ -252,17 +254,18 @@ def is_deep(body: bytes) -> bool:
     return False
 
 
-async def _wanted_body(scope: Scope, receive: Receive, at_most: int) -> bytes | Refusal | None:
+async def _wanted_body(scope: Scope, receive: Receive, asked: _Asked) -> bytes | Refusal | None:
     """Return the body; or why the request goes no further; ``None``: its client is gone."""
+    is_bare = asked.headers.keys().isdisjoint(_FRAMING)  # then it was complete with its head (RFC 9112, 6.3)
     try:
-        async with asyncio.timeout(BODY_WITHIN):
-            body = await _read(receive, at_most)
+        async with asyncio.timeout(None if is_bare else BODY_WITHIN):
+            body = await _read(receive, asked.at_most)
     except TimeoutError:
         return Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"
     if body is _Unread.CUT_OFF:
         return None  # half a body may mean something else
     if body is _Unread.TOO_LONG:
-        return Problem.TOO_LONG, f"the body is longer than {at_most} bytes"
+        return Problem.TOO_LONG, f"the body is longer than {asked.at_most} bytes"
     if scope["path"].startswith(_API) and is_deep(body):
         return Problem.MALFORMED, f"the body is nested more than {DEPTH_AT_MOST} deep"
     return body

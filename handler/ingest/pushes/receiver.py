@@ -21,7 +21,7 @@ from handler.ingest.pushes.replies import PushReply, encoded
 
 PATH = "/push"
 ONEGATE = "/onegate"
-_PATHS = (PATH, ONEGATE, "/vm", "/vms")
+_BELOW = tuple(f"{place}/" for place in (PATH, ONEGATE, "/vm", "/vms"))
 _GATEWAY = f"{PATH}/metrics/"
 _KINDS: Mapping[str, PushShape] = {
     "application/json": PushShape.JSON,
@@ -57,7 +57,7 @@ class PushIntake(Protocol):
 
 def is_push(path: str) -> bool:
     """Whether values come in there."""
-    return any(path == place or path.startswith(f"{place}/") for place in _PATHS)
+    return f"{path}/".startswith(_BELOW)
 
 
 def read(push: Push) -> tuple[PushedEntry, ...] | UnreadablePush:
