@@ -37,7 +37,7 @@ class Authorising:
             NoSuch: what it names is not the actor's, so for this actor it does not exist.
             Forbidden: the actor lacks the verb, or rights for the whole installation.
         """
-        match actor.grants.ruling(right, self._groups_of(right.on), self._account_of(actor, right.on)):
+        match self._ruling(actor, right):
             case Ruling.ALLOWED:
                 return
             case Ruling.HIDDEN:
@@ -49,11 +49,10 @@ class Authorising:
 
     def allows(self, actor: Actor, right: Right) -> bool:
         """Tell whether the actor has the right."""
-        try:
-            self.check(actor, right)
-        except (Forbidden, NoSuch):
-            return False
-        return True
+        return self._ruling(actor, right) is Ruling.ALLOWED
+
+    def _ruling(self, actor: Actor, right: Right) -> Ruling:
+        return actor.grants.ruling(right, self._groups_of(right.on), self._account_of(actor, right.on))
 
     def _groups_of(self, reach: Reach) -> tuple[GroupId, ...] | None:
         """Return the groups of a webhook that is limited to some."""

@@ -53,6 +53,7 @@ from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.past_series import SPANS_AT_MOST, past_picture
 from handler.runtime.pulse import Pulse
 from handler.runtime.series import Picture, SeriesRecorder
+from handler.runtime.status_basis import StatusBasis, basis_of
 from handler.runtime.statuses import outline_of, status_of
 from handler.store.decision_lookup import AT_MOST, Recalled, recalled
 from handler.users.attempts import RefusedAttempts
@@ -107,6 +108,14 @@ class Operations:
     def group(self, group: GroupId) -> GroupStatus:
         """Return one group's status."""
         return status_of(self._runtime(group), self._engine.parts.clock().wall)
+
+    def basis(self, group: GroupId) -> StatusBasis:
+        """Return what one group's status is made of now. Raises `NoSuch`."""
+        return basis_of(self._runtime(group), self._engine.parts.clock().wall)
+
+    def stands(self, group: GroupId, basis: StatusBasis) -> bool:
+        """Tell whether one group's status is the same as when it was made of these parts. Raises `NoSuch`."""
+        return basis.stands(self._runtime(group), self._engine.parts.clock().wall)
 
     def outline(self, group: GroupId) -> GroupOutline:
         """Return one group's status, its members only counted. Raises `NoSuch`."""

@@ -22,6 +22,7 @@ from handler.web.conditional import Conditional
 from handler.web.declarations import declaration_routes
 from handler.web.description import describe, measuring, reading
 from handler.web.discovery import build_discovery
+from handler.web.group_answers import GroupAnswers, GroupReading
 from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
@@ -64,6 +65,7 @@ def build(operations: Operations) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _misread)
     app.add_exception_handler(HTTPException, _unserved)
     app.add_exception_handler(Exception, _failed)
+    app.add_middleware(GroupReading, authorising=operations.authorising, answers=GroupAnswers(operations))
     app.add_middleware(Conditional)
     return app
 

@@ -9,11 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from fastapi.responses import Response
-
 from handler.operations.address import BASE
-from handler.operations.size_tags import matches_none, size_tag
-from handler.planning.status import GroupStatus
+from handler.operations.size_tags import matches_none
 from handler.web.gate import App, Message, Receive, Scope, Send
 
 _AT_MOST = 1024 * 1024
@@ -28,13 +25,6 @@ def body_tag(body: bytes, begin: str = "") -> str:
     """Return the tag of an answer's text; ``begin`` stands before the digest."""
     digest = base64.urlsafe_b64encode(hashlib.blake2b(body, digest_size=12).digest()).decode()
     return f'"{begin}{digest}"'
-
-
-def tagged_group(response: Response, status: GroupStatus) -> Response:
-    """Give the answer about a group its tag: that of its size, then the digest of everything else."""
-    begin = size_tag(status.revision, status.desired).strip('"')
-    response.headers["ETag"] = body_tag(bytes(response.body), f"{begin}.")
-    return response
 
 
 class Conditional:

@@ -86,7 +86,8 @@ def grants_of(request: Request) -> Grants:
     return actor_of(request).grants
 
 
-READS = Depends(Needs(Verb.READ))
+READING_GROUP = Needs(Verb.READ)
+READS = Depends(READING_GROUP)
 READS_OWN = Depends(Needs(Verb.READ, OWN))
 READS_ACCOUNT = Depends(Needs(Verb.READ, _account))
 READS_ALL = Depends(Needs(Verb.READ, INSTALLATION))

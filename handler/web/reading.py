@@ -17,7 +17,7 @@ from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
-from handler.web.conditional import tagged_group
+from handler.web.group_answers import answer_about
 from handler.web.needs import (
     CHECKS_HOOKS,
     EXAMINES,
@@ -61,8 +61,7 @@ def _groups(operations: Operations) -> APIRouter:
 
     @routes.get("/groups/{group}")
     async def group(group: str) -> Response:
-        status = operations.group(GroupId(group))
-        return tagged_group(JSONResponse(plain(status)), status)
+        return answer_about(operations.group(GroupId(group)))
 
     @routes.get("/groups/{group}/size")
     async def size(group: str) -> JSONResponse:
