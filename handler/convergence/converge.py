@@ -144,10 +144,12 @@ class Converger:
 
         Only passes ask a cloud that reports obstacles for them.
         """
-        reports_obstacles = isinstance(self._orchestrator_for(stored.definition.cloud), ReportsObstacles)
-        if reports_obstacles or self.rival is not None or not self._journal.is_closed(stored.id):
+        if self.rival is not None or not self._journal.is_closed(stored.id):
             return None
-        return idle_group(stored, done)
+        idle = idle_group(stored, done)
+        if idle is None or isinstance(self._orchestrator_for(stored.definition.cloud), ReportsObstacles):
+            return None
+        return idle
 
     def compare(self, cloud: Cloud, idle: Sequence[IdleGroup]) -> Compared:
         """Read one inventory for groups with nothing to do on one cloud (`handler.convergence.inventories`).

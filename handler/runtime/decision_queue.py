@@ -239,9 +239,10 @@ class DecisionQueue:
         if previous is not None:
             state, track, holds = previous.decision.state, previous.track, previous.holds
         group, fleet, evaluation = runtime.definition.group, runtime.fleet(), judged(question, holds, state.desired)
-        states = {each: result.decision.state for each, result in last.items()}
-        if (before := self._ahead(runtime, states, question.at.wall)) is not None:
-            fleet = replace(fleet, ahead=before)
+        if group.service is not None:
+            states = {each: result.decision.state for each, result in last.items()}
+            if (before := self._ahead(runtime, states, question.at.wall)) is not None:
+                fleet = replace(fleet, ahead=before)
         if self._superseded():
             fleet = replace(fleet, superseded=True)
         changed = state if question.change is None else question.change(state)

@@ -298,8 +298,10 @@ def _change_signals(
     ended: list[dict[str, object]] = []
     changed: list[dict[str, object]] = []
     for group, state in states.items():
-        known = {_signal_name(signal): signal for signal in before[group].signals} if group in before else {}
-        now = {_signal_name(signal): signal for signal in state.signals}
+        was = before[group].signals if group in before else ()
+        same = {*map(id, was)}.intersection(map(id, state.signals))  # nearly all of them in a flood of alerts
+        known = {_signal_name(signal): signal for signal in was if id(signal) not in same}
+        now = {_signal_name(signal): signal for signal in state.signals if id(signal) not in same}
         gone = known.keys() - now.keys()
         ended += [{"row": group, "of": alert, "by": key, "sort": kind} for alert, key, kind in gone]
         new = (signal for name, signal in now.items() if known.get(name) != signal)
