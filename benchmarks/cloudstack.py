@@ -5,7 +5,6 @@ The client is `benchmarks.beside.sending`.
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import hmac
@@ -20,7 +19,7 @@ from urllib.parse import quote
 
 from benchmarks.beside.machine import processor
 from benchmarks.beside.running import RunningDaemon, running
-from benchmarks.beside.sending import Sent, figures_of, print_sent, send, sent_by
+from benchmarks.beside.sending import Sent, figures_of, run_client, send, sent_by
 from benchmarks.report.figures import Measured, at_most
 
 _GROUPS = 1_000
@@ -99,4 +98,4 @@ async def _ask(port: int, rate: float, seconds: float, paths: list[str]) -> Sent
 
 if __name__ == "__main__":
     _, _port, _rate, _seconds = sys.argv
-    print_sent(asyncio.run(_ask(int(_port), float(_rate), float(_seconds), json.load(sys.stdin))))
+    run_client(_ask(int(_port), float(_rate), float(_seconds), json.load(sys.stdin)))

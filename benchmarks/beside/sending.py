@@ -1,7 +1,7 @@
 """A client that sends requests at a steady rate over kept connections, whether or not answers come.
 
-It runs in a process of its own, so that its processor time is counted apart. A request's time counts from the instant
-at which it was due.
+It runs in a process of its own, so that its processor time is counted apart, and takes little of it, since it shares
+the machine with the daemon. A request's time counts from the instant at which it was due.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import asdict, dataclass
 
-from benchmarks.report.figures import Goal, Measured, at_least, once
+import uvloop
+
+from benchmarks.report.figures import Goal, Measured, at_least, at_most, once
 
 _LATE = 0.01
-_HEAD_AT_MOST = 1 << 24
-"""Bytes that a stream holds before a reader takes them: an answer may be a list of a thousand groups."""
+_END = b"\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,50 +42,110 @@ class Sent:
     longest: float
 
 
+class _Connection(asyncio.Protocol):
+    """A kept connection, with one request at a time."""
+
+    def __init__(self, answered: Callable[[_Connection, float, int], None], lost: Callable[[], None]) -> None:
+        self._answered = answered
+        self._lost = lost
+        self._due = 0.0
+        self._read = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._transport = transport
+
+    def ask(self, due: float, request: bytes) -> None:
+        self._due = due
+        self._transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self._read += data
+        head, end, body = self._read.partition(_END)
+        if not end or len(body) < int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]):
+            return
+        self._read = b""
+        self._answered(self, self._due, int(head[9:12]))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost()
+
+
+class _Sender:
+    """Gives each request to a connection that is free, or to the next that will be."""
+
+    def __init__(self) -> None:
+        self._free: list[_Connection] = []
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._open = 0
+        self._is_last = False
+        self._over = asyncio.get_running_loop().create_future()
+        self.took: list[float] = []
+        self.statuses: list[int] = []
+
+    async def connect(self, port: int, count: int) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(count):
+            _, made = await loop.create_connection(lambda: _Connection(self._answered, self._lost), "127.0.0.1", port)
+            self._free.append(made)
+
+    def put(self, due: float, request: bytes) -> None:
+        self._open += 1
+        if self._free:
+            self._free.pop().ask(due, request)
+        else:
+            self._waiting.append((due, request))
+
+    async def all_answered(self) -> None:
+        """Wait for the last answer. Raises `ConnectionError` if the daemon closes a connection."""
+        self._is_last = True
+        if self._open:
+            await self._over
+
+    def _answered(self, connection: _Connection, due: float, status: int) -> None:
+        self.took.append(time.monotonic() - due)
+        self.statuses.append(status)
+        self._open -= 1
+        if self._waiting:
+            connection.ask(*self._waiting.popleft())
+        else:
+            self._free.append(connection)
+        if not self._open and self._is_last and not self._over.done():
+            self._over.set_result(None)
+
+    def _lost(self) -> None:
+        if not self._over.done():
+            self._over.set_exception(ConnectionError("the daemon closed a connection"))
+
+
 async def send(port: int, requests: Iterable[bytes], rate: float, *, connections: int, expected: int = 200) -> Sent:
     """Send requests, at least two, at a rate per second over so many connections."""
-    took, statuses, late = list[float](), list[int](), 0
-    waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
-
-    async def connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=_HEAD_AT_MOST)
-        while True:
-            due, request = await waiting.get()
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
-            took.append(time.monotonic() - due)
-            statuses.append(int(head[9:12]))
-            waiting.task_done()
-
-    tasks = [asyncio.create_task(connection()) for _ in range(connections)]
+    sender, late = _Sender(), 0
+    await sender.connect(port, connections)
     began, cpu = time.monotonic(), time.process_time()
     for number, request in enumerate(requests):
         due = began + number / rate
         if (ahead := due - time.monotonic()) > 0:
             await asyncio.sleep(ahead)
         late += time.monotonic() - due > _LATE
-        waiting.put_nowait((due, request))
-    await waiting.join()
+        sender.put(due, request)
+    await sender.all_answered()
     spent = time.monotonic() - began
-    for task in tasks:
-        task.cancel()
-    percentiles, answered = statistics.quantiles(took, n=100), statuses.count(expected)
+    percentiles, answered = statistics.quantiles(sender.took, n=100), sender.statuses.count(expected)
     return Sent(
         answered=answered,
-        refused=len(statuses) - answered,
+        refused=len(sender.statuses) - answered,
         late=late,
         took=spent,
         cpu=time.process_time() - cpu,
         p50=percentiles[49],
         p99=percentiles[98],
-        longest=max(took),
+        longest=max(sender.took),
     )
 
 
-def print_sent(sent: Sent) -> None:
-    """Print what `sent_by` reads."""
-    print(json.dumps(asdict(sent)))
+def run_client(sending: Coroutine[None, None, Sent]) -> None:
+    """Send as a process of its own, and print what `sent_by` reads."""
+    print(json.dumps(asdict(uvloop.run(sending))))
 
 
 def sent_by(module: str, *arguments: object, within: float, given: object = None) -> Sent:
@@ -96,8 +158,15 @@ def sent_by(module: str, *arguments: object, within: float, given: object = None
     return Sent(**json.loads(subprocess.check_output(command, input=json.dumps(given).encode(), timeout=within)))
 
 
-def figures_of(
-    what: str, sent: Sent, spent: float, *, at_rate: float, p99: Goal | None = None, processor: Goal | None = None
+def figures_of(  # noqa: PLR0913  # goals
+    what: str,
+    sent: Sent,
+    spent: float,
+    *,
+    at_rate: float,
+    status: int = 200,
+    p99: Goal | None = None,
+    processor: Goal | None = None,
 ) -> Iterator[Measured]:
     """Yield the figures of requests that a daemon answers.
 
@@ -106,13 +175,16 @@ def figures_of(
         sent: the answers.
         spent: processor seconds of the daemon.
         at_rate: answers a second that are expected.
+        status: what they are to be answered with.
         p99: the goal of the 99th percentile, in milliseconds.
         processor: the goal of the daemon's processor time for one request, in milliseconds.
     """
     count = max(sent.answered, 1)
-    yield once(f"{what}: answered with 200", sent.answered / sent.took, "/s", goal=at_least(at_rate))
+    yield once(f"{what}: answered with {status}", sent.answered / sent.took, "/s", goal=at_least(at_rate))
     yield once(f"{what}: p50", sent.p50 * 1000, "ms")
     yield once(f"{what}: p99", sent.p99 * 1000, "ms", goal=p99)
+    yield once(f"{what}: longest", sent.longest * 1000, "ms")
     yield once(f"{what}: daemon's processor for each", 1000 * spent / count, "CPU-ms", goal=processor)
     yield once(f"{what}: client's processor for each", 1000 * sent.cpu / count, "CPU-ms", by="client")
-    yield once(f"{what}: answered otherwise than 200", sent.refused, "")
+    yield once(f"{what}: answered otherwise than {status}", sent.refused, "", goal=at_most(0))
+    yield once(f"{what}: sent late by more than 10 ms", sent.late, "")
