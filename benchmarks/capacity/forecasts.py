@@ -12,6 +12,7 @@ from benchmarks.capacity.traces import STEP, Trace
 from collector.samples import Floats
 from config.model.adjustments import Adjustment, AdjustmentVerb
 from config.model.catalogue import Group
+from config.model.holidays import Holidays
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, ProfileId
 from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
@@ -29,20 +30,24 @@ _LEVEL = LevelToKeep(at=WITHIN_SLO, top=SATURATES, least=0.0, most=math.inf)
 """A member serves 80 of 100 requests a second within its SLO: 80 % of what it can."""
 
 
-def forecast(preference: Preference, rates: Mapping[str, Floats] | None = None) -> CapacityPolicy:
+def forecast(
+    preference: Preference, rates: Mapping[str, Floats] | None = None, holidays: Holidays | None = None
+) -> CapacityPolicy:
     """Return the policy that weighs cost, missed load and restlessness so.
 
     Args:
         preference: its weights.
         rates: what the counter of the load shows of each trace, where it is learned what members carry, from their
             utilisation; ``None``: it is declared, and counters show the load in members.
+        holidays: of all traces, whose first day is day 0; ``None``: there is no calendar.
     """
 
     def decided(setting: Setting, traces: Mapping[str, Trace], shown: Mapping[str, Floats]) -> Sizes:
         names = sorted(traces, key=lambda name: (-len(shown[name]), name))
         lanes = [_Lane(name, setting, shown[name]) for name in names]
         horizons = Horizons(boot=setting.timing.boot, drain=setting.timing.drain)
-        terms = Terms(horizons=horizons, preference=preference, level=None if rates is None else _LEVEL)
+        level = None if rates is None else _LEVEL
+        terms = Terms(horizons=horizons, preference=preference, level=level, holidays=holidays)
         cohort = Cohort.begin([lane.lane for lane in lanes], terms, 0)
         for number in range(len(shown[names[0]])):
             load = np.array([lane.at(number) for lane in lanes])

@@ -16,9 +16,10 @@ import numpy as np
 
 from benchmarks.capacity.forecasts import forecast
 from benchmarks.capacity.rivals import target_tracking
-from benchmarks.capacity.setting import Setting, Sizes
+from benchmarks.capacity.setting import Setting
 from benchmarks.capacity.traces import DAY, Trace, measured
 from collector.samples import Floats
+from config.model.holidays import Holidays, weekday_of
 from handler.replay.paths import Ints, path_of
 from trigger.forecast.shadows import BALANCED
 
@@ -36,6 +37,8 @@ class HardDay:
     """In members at their SLO, as many as the load needs."""
     rate: Floats | None = None
     """What the counter of the load shows, where the forecast learns what members carry; ``None``: that is declared."""
+    holidays: Holidays | None = None
+    """The calendar that the forecast is given."""
 
 
 def _day(trace: Trace) -> Trace:
@@ -68,6 +71,20 @@ def _deploy(trace: Trace, seed: int) -> HardDay:
     return replace(_times(trace, seed, 2.0, DAY), rate=measured(_day(trace).load, seed))
 
 
+def _holiday(trace: Trace, seed: int) -> HardDay:
+    """Repeat the quietest of the days before, and give the forecast a calendar that says so."""
+    trace = _day(trace)
+    today = trace.since // DAY
+    days = {day: trace.load[day * DAY : (day + 1) * DAY] for day in range(max(today - 7, 0), today)}
+    quietest = min(days, key=lambda day: float(days[day].sum()))
+    load = np.concatenate((trace.load[: trace.since], days[quietest]))
+    return HardDay(
+        trace=replace(trace, load=load),
+        shown=measured(load, seed),
+        holidays=Holidays(days=(today,), yearly=(), like=weekday_of(quietest)),
+    )
+
+
 def _cold(trace: Trace, seed: int) -> HardDay:
     cold = replace(trace, load=trace.load[trace.since : trace.since + DAY], since=0)
     return HardDay(trace=cold, shown=measured(cold.load, seed))
@@ -78,6 +95,7 @@ TRIALS: Mapping[str, tuple[str, Callable[[Trace, int], HardDay]]] = {
     "zeros": ("a false zero of ten minutes, each day", lambda trace, seed: _often(trace, seed, 20, 0.0)),
     "step": ("three times the load for two hours", lambda trace, seed: _times(trace, seed, 3.0, _EVENTS)),
     "deploy": ("a deploy that halves what a member carries", _deploy),
+    "holiday": ("a holiday like the quietest day of the week", _holiday),
     "cold": ("no history", _cold),
 }
 """By name: its words, and how it changes a trace."""
@@ -96,25 +114,18 @@ def tried(traces: Mapping[str, Trace]) -> Tried:
         for name, trace in traces.items()
     }
     loads, shown = {key: day.trace for key, day in days.items()}, {key: day.shown for key, day in days.items()}
-    rates = {key: day.rate for key, day in days.items() if day.rate is not None}
-    fixed = {key: load for key, load in loads.items() if key not in rates}
-    ours = {
-        **_forecast(setting, fixed, shown, None),
-        **_forecast(setting, {key: loads[key] for key in rates}, shown, rates),
-    }
+    ours: dict[str, Ints] = {}
+    for holidays, learns in dict.fromkeys((day.holidays, day.rate is not None) for day in days.values()):
+        alike = {key: day for key, day in days.items() if (day.holidays, day.rate is not None) == (holidays, learns)}
+        rates = {key: day.rate for key, day in alike.items() if day.rate is not None}
+        policy = forecast(BALANCED, rates if learns else None, holidays)
+        ours |= policy(setting, {key: loads[key] for key in alike}, {key: shown[key] for key in alike})
     theirs = target_tracking(0.6)(setting, loads, shown)
     found: Tried = {}
     for key, trace in loads.items():
         trial, _, name = key.partition("/")
         found.setdefault(trial, {})[name] = _over(trace, ours[key], setting), _over(trace, theirs[key], setting)
     return found
-
-
-def _forecast(
-    setting: Setting, loads: Mapping[str, Trace], shown: Mapping[str, Floats], rates: Mapping[str, Floats] | None
-) -> Sizes:
-    """Return the sizes that the forecast decides, of no trace if there is none."""
-    return forecast(BALANCED, rates)(setting, loads, {key: shown[key] for key in loads}) if loads else {}
 
 
 def keep_trials(found: Tried) -> None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 
-from config.document.forecasts import LEARNED, ForecastDocument, KeptLevelDocument
+from config.document.forecasts import LEARNED, ForecastDocument, HolidaysDocument, KeptLevelDocument
 from config.document.quantities import Quantity, brought
 from config.model.adjustments import Capacity, FollowForecast, KeptLevel
 from config.model.catalogue import Compare, Condition, Policy
 from config.model.counters import Counter, Per
+from config.model.holidays import Holidays, day_of
 from config.model.reductions import Reduce
 from config.model.schedules import QuietScope
 from config.units import ConditionId, CounterId, PolicyId, Seconds
 
 _LOAD, _LEVEL = ".load", ".level"
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _QUORUM = 0.9
 """Of the members. The others are taken to carry as much as these."""
 MEASURED_OVER: Seconds = 60.0
@@ -77,9 +80,18 @@ def forecast_policy(name: str, entry: ForecastDocument, counters: Mapping[Counte
             cap=entry.cap,
             boot=entry.boot,
             advises=entry.mode == "advise",
+            holidays=None if entry.holidays is None else _holidays(entry.holidays),
         ),
         quiet_time=AFTER_SHRINKING,
         quiet_scope=QuietScope.POLICY,
+    )
+
+
+def _holidays(entry: HolidaysDocument) -> Holidays:
+    return Holidays(
+        days=tuple(sorted({day_of(each) for each in entry.dates if isinstance(each, date)})),
+        yearly=tuple(sorted({each for each in entry.dates if isinstance(each, tuple)})),
+        like=_WEEKDAYS.index(entry.like),
     )
 
 

@@ -87,6 +87,7 @@ from config.model.expressions import (
     Or,
 )
 from config.model.freezes import FreezeWindow, Freezing
+from config.model.holidays import Holidays
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
 from config.model.managed import HealthMonitor, ListenerSpec, ManagedBalancer, PoolSpec, SessionPersistence, Vip
 from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyUrl, Recording
@@ -129,6 +130,7 @@ TAGS: Final[Mapping[type, str]] = {
     Tracking: "Tracking",
     Capacity: "Capacity",
     KeptLevel: "KeptLevel",
+    Holidays: "Holidays",
     FollowForecast: "Forecast",
     CloudstackRuleBalancer: "CloudstackRuleBalancer",
     NetscalerBalancer: "NetscalerBalancer",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import PlainValidator, Strict, model_validator
+from pydantic import Field, PlainValidator, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
@@ -21,6 +22,9 @@ _LEAST_HISTORY, _MOST_HISTORY = 8 * 86400.0, 35 * 86400.0
 _MOST_BOOT = 3600.0
 _TIMES = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)\s*x")
 _MOST_TIMES = 100
+_DATE = re.compile(r"((?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d)")
+_LEAP = 2000
+"""A year that has every day."""
 
 
 LEARNED: Final = "learned"
@@ -87,12 +91,37 @@ def read_boot(value: object) -> Seconds:
     return span
 
 
+def read_holiday(value: object) -> date | tuple[int, int]:
+    """Read the date of a holiday; (month, day): of every year.
+
+    Raises:
+        ValueError: says what was expected.
+
+    >>> read_holiday("2027-12-25"), read_holiday("12-25")
+    (datetime.date(2027, 12, 25), (12, 25))
+    """
+    expected = "a date such as 2027-12-25, or 12-25 for every year"
+    match = _DATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(expected)
+    try:
+        found = date(int(match["year"] or _LEAP), int(match["month"]), int(match["day"]))
+    except ValueError as error:
+        raise ValueError(f"{expected}: there is no such day") from error
+    return found if match["year"] else (found.month, found.day)
+
+
 _SPAN = r"^\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+$"
 _QUANTITY = [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\s*[^\s\d.].*$"}]
 Each = Annotated[
     Quantity | Literal["learned"],
     PlainValidator(read_each),
     worded("number in the counter's unit, or with a unit, or learned", "above 0", anyOf=_QUANTITY),
+]
+HolidayDate = Annotated[
+    date | tuple[int, int],
+    PlainValidator(read_holiday),
+    worded("date", "as 2027-12-25, or 12-25 for every year", type="string", pattern=r"^(\d{4}-)?\d\d-\d\d$"),
 ]
 Level = Annotated[
     Quantity,
@@ -113,6 +142,19 @@ History = Annotated[
 Boot = Annotated[
     Seconds, PlainValidator(read_boot), worded("duration", "above 0s, to 1h", type="string", pattern=_SPAN)
 ]
+
+
+class HolidaysDocument(Declared):
+    """Days on which the load does not go as it usually does on that day of the week."""
+
+    dates: Annotated[list[HolidayDate], Field(min_length=1)] = must(
+        "Days of UTC: of one year, or of every year.", ["2027-03-26", "12-25"]
+    )
+    like: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = key(
+        "The day of the week that a holiday is like. Holidays of the seven days before count, too.",
+        "saturday",
+        default="sunday",
+    )
 
 
 class KeptLevelDocument(Declared):
@@ -181,6 +223,9 @@ class ForecastDocument(Declared):
     )
     boot: Annotated[Boot | None, Given] = key(
         "How long a new member takes until it serves.", "5m", left_out="learned from the group's members; 2m at first"
+    )
+    holidays: Annotated[HolidaysDocument | None, Given] = key(
+        "Days that go like another day of the week.", {"dates": ["12-25"]}, left_out="no holidays"
     )
     mode: Literal["act", "advise"] = key(
         "advise: it says what it would do, and asks for nothing; other policies go on as without it.",

@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from config.model.holidays import Holidays
 from config.units import ConditionId, Seconds
 
 
@@ -170,6 +171,8 @@ class FollowForecast:
     """From an order until the member serves; ``None``: learned from the group's members (`trigger.forecast.leads`)."""
     advises: bool
     """It only says what it would do: it asks for nothing, and needs not agree to anything."""
+    holidays: Holidays | None = None
+    """Days on which the load does not go as usual; ``None``: none are declared."""
 
     @property
     def verb(self) -> AdjustmentVerb:

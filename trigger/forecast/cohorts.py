@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collector.samples import Floats
+from config.model.holidays import Holidays
 from config.units import GroupId, PolicyId
 from trigger.forecast import lanes as columns
 from trigger.forecast.carrying import Carried, LevelToKeep, carried_by, carried_on
@@ -33,6 +34,8 @@ class Terms:
     preference: Preference
     level: LevelToKeep | None = None
     """By which it is learned what members carry; ``None``: that is declared."""
+    holidays: Holidays | None = None
+    """``None``: there is no calendar."""
 
 
 class Shown(NamedTuple):
@@ -82,14 +85,14 @@ class Cohort:
             load: (lane,) in members; where what they carry is learned, in the unit of its counter. NaN: no data.
             shown: by the members at this step; ``None``: that is not kept, and they carry what they did.
         """
-        level = self.terms.level
-        if level is None:
-            self.state = step(self.state, self.memory, load, self.terms.preference)
-            return
-        carried = self.state.carried
-        carried = carried if shown is None else carried_on(carried, shown.load, shown.level, level)
-        self.state = replace(self.state, carried=carried)
-        self.state = step(self.state, self.memory, load / carried.unit, self.terms.preference, self.members)
+        terms = self.terms
+        members: Floats | float = 1.0
+        if terms.level is not None:
+            carried = self.state.carried
+            carried = carried if shown is None else carried_on(carried, shown.load, shown.level, terms.level)
+            self.state = replace(self.state, carried=carried)
+            load, members = load / carried.unit, self.members
+        self.state = step(self.state, self.memory, load, terms.preference, members, terms.holidays)
 
     def carried(self, lane: Lane) -> Carried | None:
         """Return what the members of a lane carry; ``None``: that is not known, or is declared."""

@@ -14,9 +14,10 @@ With y the newest level, m(n) the mean of the last n steps, and j this time on a
 12     the wide rise a week ago
 =====  =============================================================  ==========================================
 
-Means over days weigh each day 0.85 times the one after it, and the same day of the week twice. A day that is not known
-does not count; without any, these features are 0. "From j on" is to j + h when the forecast is for growing, and to the
-highest level within the steps ahead when it is for shrinking.
+Means over days weigh each day 0.85 times the one after it, and the same day of the week twice. A day that is not known,
+or not like today (`trigger.forecast.alike`), does not count; without any, these features are 0. For yesterday and the
+day a week ago the mean (9) stands in where they are not like today. "From j on" is to j + h when the forecast is for
+growing, and to the highest level within the steps ahead when it is for shrinking.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ _BACK = (2, 5, 20)
 _LEVEL = 20
 
 
-def features_of(memory: LoadMemory, since: Floats) -> Floats:
+def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
     """Return the features of the newest step: (feature, head, group). See Note [Features].
 
     Args:
         memory: up to this step.
         since: (group,) the step from which its load is known.
+        alike: (day,) which of the last seven days are like today; yesterday first.
     """
     now = memory.ago(0)
     found = np.empty((FEATURES, 2, memory.groups))
@@ -48,7 +50,8 @@ def features_of(memory: LoadMemory, since: Floats) -> Floats:
         found[place] = memory.mean(steps) - now
     for place, steps in enumerate(_BACK, 5):
         found[place] = now - memory.ago(steps)
-    known = days_known(memory.step - WIDE - 1, since)
+    recorded = days_known(memory.step - WIDE - 1, since)
+    known = recorded & alike[:, None]
     weights = _DAY_WEIGHTS[:, None] * known
     total = added(weights, 0)
     weights = weights / np.where(total > 0, total, 1.0)
@@ -57,13 +60,14 @@ def features_of(memory: LoadMemory, since: Floats) -> Floats:
     rise = then - here  # (head, narrow or wide, day, group)
     found[8], found[9] = added(rise[:, 0] * weights, 1), added(rise[:, 1] * weights, 1)
     found[10] = np.where(total > 0, added(then[:, 1] * weights, 1) - memory.mean(_LEVEL), 0.0)
-    found[11], found[12] = rise[:, 1, 0] * known[0], rise[:, 1, -1] * known[-1]
+    for place, day in ((11, 0), (12, -1)):
+        found[place] = (rise[:, 1, day] if alike[day] else found[9]) * recorded[day]
     return found
 
 
-def usual_rise(memory: LoadMemory, since: Floats) -> Floats:
-    """Return by how much the level rises from the newest step to the next at this time on other days: (group,)."""
-    weights = _DAY_WEIGHTS[:, None] * days_known(memory.step - WIDE - 1, since)
+def usual_rise(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
+    """Return by how much the level rises from the newest step to the next at this time on days alike: (group,)."""
+    weights = _DAY_WEIGHTS[:, None] * (days_known(memory.step - WIDE - 1, since) & alike[:, None])
     total = added(weights, 0)
     rise = memory.days_back(memory.smooth, 1)[1] - memory.days_back(memory.smooth)[1]
     return added(rise * weights, 0) / np.where(total > 0, total, 1.0)

@@ -95,10 +95,10 @@ def unmade(groups: int) -> Forecast:
     )
 
 
-def forecast(heads: Heads, memory: LoadMemory, since: Floats) -> Forecast:
-    """Forecast from the newest step."""
+def forecast(heads: Heads, memory: LoadMemory, since: Floats, alike: Bools) -> Forecast:
+    """Forecast from the newest step; ``alike``: (day,) which of the last seven days are like today."""
     level = memory.ago(0)
-    features = features_of(memory, since).reshape(FEATURES, -1)
+    features = features_of(memory, since, alike).reshape(FEATURES, -1)
     usual = np.where(heads.usual > 0, heads.usual, np.exp(level))
     moves = _moves(heads, memory, features, since, level - np.log(usual + LEAST))
     load = np.exp(level) - LEAST

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
+from config.model.holidays import Holidays
+from trigger.forecast.alike import days_alike
 from trigger.forecast.carrying import Carried, nothing_carried
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
 from trigger.forecast.features import usual_rise
@@ -94,8 +96,13 @@ def new_state(groups: int, horizons: Horizons) -> ForecastState:
     )
 
 
-def step(
-    state: ForecastState, memory: LoadMemory, load: Floats, preference: Preference, members: Floats | float = 1.0
+def step(  # what a step depends on
+    state: ForecastState,
+    memory: LoadMemory,
+    load: Floats,
+    preference: Preference,
+    members: Floats | float = 1.0,
+    holidays: Holidays | None = None,
 ) -> ForecastState:
     """Return the state after one more step of load; its outlook has the sizes.
 
@@ -106,13 +113,15 @@ def step(
         preference: of all groups.
         members: (group,) that bear a unit of the load, where these are not members of now: another deploy may carry
             more or less, and the load goes on as usual.
+        holidays: of all groups; ``None``: there is no calendar.
     """
     number, horizons = memory.step + 1, memory.horizons
+    alike = days_alike(holidays, number)
     drops, outage = with_outage(state.drops, load, memory, number)
     heard = np.isfinite(load) & ~outage
     begun = np.minimum(state.since, np.where(np.isfinite(load), float(number), np.inf))
     blind = ~np.isfinite(load) & (number - state.heard <= _BLIND_STEPS)
-    load = np.where(heard, np.maximum(load, 0.0), _carried(memory, begun, blind))
+    load = np.where(heard, np.maximum(load, 0.0), _carried(memory, begun, blind, alike))
     memory.append(np.log(load + LEAST))
     silent = np.where(heard, state.silent, float(number))
     heads = used_to(state.heads, load, heard)
@@ -120,7 +129,7 @@ def step(
     known = (silent < origins) & (begun <= origins)
     heads = learned(heads, memory, (state.made[-horizons.grow - 1], state.made[-horizons.shrink]), known)
     drops, floor = with_drop(drops, memory)
-    now = forecast(heads, memory, begun)
+    now = forecast(heads, memory, begun, alike)
     borne = load * members
     least = _least(borne, number - begun < _COLD)
     most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * borne), least)
@@ -156,13 +165,13 @@ def _needs(
     return need, np.maximum(need[:, None, :], low[None, :, :])
 
 
-def _carried(memory: LoadMemory, since: Floats, blind: Bools) -> Floats:
+def _carried(memory: LoadMemory, since: Floats, blind: Bools, alike: Bools) -> Floats:
     """Return the load that is assumed where none was measured: the last one, which goes on as usual if ``blind``."""
     if memory.is_empty:
         return np.zeros(memory.groups)
     level = memory.ago(0)
     if blind.any():
-        level = level + np.where(blind, usual_rise(memory, since), 0.0)
+        level = level + np.where(blind, usual_rise(memory, since, alike), 0.0)
     return np.maximum(np.exp(level) - LEAST, 0.0)
 
 

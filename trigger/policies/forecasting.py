@@ -78,7 +78,7 @@ def terms_of(group: Group, action: FollowForecast, lead: Seconds = FIRST_BOOT) -
     horizons = Horizons.of(boot, min(group.drain, _MOST_DRAIN * STEP))
     preference: Preference = replace(_PREFERENCES[action.prefer], promise=action.slo, cap=action.cap)
     level = None if action.capacity.level is None else _level_to_keep(action.capacity.level)
-    return Terms(horizons=horizons, preference=preference, level=level)
+    return Terms(horizons=horizons, preference=preference, level=level, holidays=action.holidays)
 
 
 def _level_to_keep(kept: KeptLevel) -> LevelToKeep:

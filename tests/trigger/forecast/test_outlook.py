@@ -13,6 +13,7 @@ from trigger.forecast.outlook import step
 from trigger.forecast.shadows import BALANCED, Preference
 
 HOUR = DAY // 24
+EVERY_DAY = np.ones(7, dtype=np.bool_)
 _ANY = st.one_of(
     st.just(float("nan")), st.just(0.0), st.floats(0, 100), st.floats(0, 1e9), st.sampled_from([1e12, 1e-12])
 )
@@ -126,8 +127,25 @@ def test_a_rise_at_this_time_on_other_days_is_seen_before_it_comes() -> None:
     for level in np.tile(day, 3)[: 2 * DAY + 12 * HOUR - 1]:
         memory.append(np.array([level]))
 
-    growing, shrinking = features_of(memory, np.zeros(1))[8, :, 0]
+    growing, shrinking = features_of(memory, np.zeros(1), EVERY_DAY)[8, :, 0]
 
     assert growing > 0.5
     assert shrinking > 0.5
-    assert usual_rise(memory, np.zeros(1)) > 0.0
+    assert usual_rise(memory, np.zeros(1), EVERY_DAY) > 0.0
+
+
+def test_on_a_holiday_the_load_is_forecast_from_the_days_that_are_like_it() -> None:
+    usual, quiet = np.full(DAY, np.log(10.0)), np.full(DAY, np.log(10.0))
+    usual[12 * HOUR :] = np.log(20.0)
+    memory = LoadMemory(1, TWO_MINUTES)
+    days = [usual] * 3 + [quiet] + [usual] * 4  # five days ago was quiet
+    for level in np.concatenate(days)[: 7 * DAY + 12 * HOUR - 1].tolist():
+        memory.append(np.array([level]))
+    like_quiet = np.arange(1, 8) == 4
+
+    usually = features_of(memory, np.zeros(1), ~like_quiet)
+    quietly = features_of(memory, np.zeros(1), like_quiet)
+
+    assert usually[8, 0, 0] > 0.5
+    assert quietly[[8, 9, 11, 12], 0, 0].tolist() == [0.0] * 4  # yesterday and a week ago are not like it
+    assert usual_rise(memory, np.zeros(1), like_quiet) == 0.0
