@@ -14,9 +14,9 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
-from config.units import Instant, Seconds
+from config.units import Instant, PolicyId, Seconds
 from handler.ports.stored import Served, TickSpan
-from handler.runtime.series import ConditionLine, Curve, Picture, Sizes, line_of
+from handler.runtime.series import ConditionLine, Curve, ForeseenCurve, Picture, Sizes, foreseen_row, line_of
 
 SPANS_AT_MOST = 10_000
 """That one picture is made of; of a longer time the oldest are left out."""
@@ -63,6 +63,7 @@ def past_picture(
         sizes=_columns(sized_rows),
         at=tuple(at for at, _ in judged_rows),
         curves=tuple(_curves(judged_rows)),
+        foreseen=tuple(_foreseen(within, recent, begin, end)),
     )
 
 
@@ -112,6 +113,24 @@ def _recent_judged(recent: Picture) -> dict[Instant, _Judged]:
         at: {each.line: (each.values[place], each.thresholds[place], None, None) for each in recent.curves}
         for place, at in enumerate(recent.at)
     }
+
+
+def _foreseen(spans: Sequence[TickSpan], recent: Picture, begin: Instant, end: Instant) -> Iterator[ForeseenCurve]:
+    """Yield what forecasts said at the first tick of each span, and at each tick of the last half hour."""
+    said: dict[PolicyId, dict[Instant, Sequence[float | None]]] = {}
+    for span in spans:
+        for judged in span.first.policies:
+            if judged.foreseen is not None:
+                said.setdefault(judged.policy, {})[span.first_at] = foreseen_row(judged.foreseen)
+    for curve in recent.foreseen:
+        columns = zip(curve.within, curve.load, curve.coming, curve.at_most, strict=True)
+        said.setdefault(curve.policy, {}).update(zip(curve.at, columns, strict=True))
+    for policy, rows in said.items():
+        kept = [part[-1] for part in _parts(rows, begin, end, Seconds((end - begin) / PARTS))]
+        if kept:
+            within, load, coming, at_most = zip(*(row for _, row in kept), strict=True)
+            at = tuple(at for at, _ in kept)
+            yield ForeseenCurve(policy=policy, at=at, within=within, load=load, coming=coming, at_most=at_most)
 
 
 def _gaps(spans: Iterable[TickSpan], recent: Picture, at_least: Seconds) -> Iterator[Instant]:

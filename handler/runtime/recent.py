@@ -53,6 +53,7 @@ class Recent:
 
     def _judged(self, runtime: GroupRuntime, at: Instant) -> None:
         series = self.series(runtime)
+        series.foresaw(at, runtime.foreseen)
         if runtime.unchanged is not None and series.repeated(at, runtime.unchanged.values):
             return
         if runtime.explanation is not None:

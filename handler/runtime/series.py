@@ -6,20 +6,23 @@ What was not known is absent (``None``), never zero; where nothing was recorded 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from config.model.catalogue import Compare
-from config.units import ConditionId, CounterId, Instant, Seconds
+from config.units import ConditionId, CounterId, Instant, PolicyId, Seconds
 from trigger.explain.explanation import ConditionExplanation, Explanation
+from trigger.verdicts import Foreseen
 
 KEPT: Seconds = 1800.0
 POINTS_AT_MOST = 600
 _SHORTEST: Seconds = 120.0
 """What a chart shows at least."""
+_FORESEEN = 4
+"""Numbers of a forecast in a row: `foreseen_row`."""
 _CHANGES = 60
 """Rows beyond the ticks, for what happens between them."""
 
@@ -63,6 +66,23 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForeseenCurve:
+    """What one forecast said at some instants, in members; columns of equal length, oldest first."""
+
+    policy: PolicyId
+    at: tuple[Instant, ...]
+    """When it was said."""
+    within: tuple[float | None, ...]
+    """How far ahead it was for, in seconds."""
+    load: tuple[float | None, ...]
+    """What was measured at that instant."""
+    coming: tuple[float | None, ...]
+    """The load that was forecast for so long after it."""
+    at_most: tuple[float | None, ...]
+    """The same with its headroom."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """What is kept of one group at one moment."""
 
@@ -74,6 +94,7 @@ class Picture:
     at: tuple[Instant, ...]
     """When conditions were judged."""
     curves: tuple[Curve, ...]
+    foreseen: tuple[ForeseenCurve, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +121,7 @@ class SeriesRecorder:
         self._row: list[float | None] = []
         """Values and thresholds of the last tick."""
         self._judged = _Ring(0, _ticks(interval))
+        self._foreseen: dict[PolicyId, _Ring] = {}
 
     def paced(self, interval: Seconds) -> None:
         """Ticks come at another interval from now on; what was recorded stays."""
@@ -108,11 +130,18 @@ class SeriesRecorder:
         self._interval = interval
         self._sizes = self._sizes.like(4, _ticks(interval) + _CHANGES)
         self._judged = self._judged.like(2 * len(self._lines), _ticks(interval))
+        self._foreseen = {policy: ring.like(_FORESEEN, _ticks(interval)) for policy, ring in self._foreseen.items()}
 
     def sized(self, at: Instant, *, desired: int | None, in_service: int | None, minimum: int, maximum: int) -> None:
         """Record the sizes at one instant."""
         self._began = at if self._began is None else self._began
         self._sizes.add(at, (desired, in_service, minimum, maximum))
+
+    def foresaw(self, at: Instant, foreseen: Mapping[PolicyId, Foreseen]) -> None:
+        """Record what the forecasts of one tick said."""
+        for policy, said in foreseen.items():
+            ring = self._foreseen.setdefault(policy, _Ring(_FORESEEN, _ticks(self._interval)))
+            ring.add(at, foreseen_row(said))
 
     def judged(self, explanation: Explanation) -> None:
         """Record every condition of one tick, once even if several policies use it."""
@@ -162,6 +191,11 @@ class SeriesRecorder:
             curves=tuple(
                 Curve(line=line, values=columns[2 * index], thresholds=columns[2 * index + 1])
                 for index, line in enumerate(self._lines)
+            ),
+            foreseen=tuple(
+                curve
+                for policy, ring in self._foreseen.items()
+                if (curve := _foreseen_curve(policy, _recent(ring.rows(), now))).at
             ),
         )
 
@@ -214,6 +248,16 @@ class _Ring:
             if source is not None:
                 other._table[: len(rows), 1 + column] = rows[:, 1 + source]
         return other
+
+
+def foreseen_row(said: Foreseen) -> tuple[float | None, float | None, float | None, float | None]:
+    """Return how far ahead a forecast looked, the load, what was coming, and that with its headroom."""
+    return said.within, said.load, said.coming, said.at_most
+
+
+def _foreseen_curve(policy: PolicyId, rows: npt.NDArray[np.float64]) -> ForeseenCurve:
+    within, load, coming, at_most = (_column(rows, 1 + place) for place in range(_FORESEEN))
+    return ForeseenCurve(policy=policy, at=_instants(rows), within=within, load=load, coming=coming, at_most=at_most)
 
 
 def begin_of(began: Instant | None, now: Instant) -> Instant:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from config.model.catalogue import Compare
-from config.units import ConditionId, Instant, format_span
-from handler.runtime.series import ConditionLine, Curve, Picture, begin_of
+from config.units import ConditionId, Instant, PolicyId, Seconds, format_span
+from handler.runtime.series import ConditionLine, Curve, ForeseenCurve, Picture, begin_of
 from handler.web.pages.charts import Chart, Plot, Rule, Trace, chart, gap_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import minute, number, quantity, span
@@ -41,9 +43,9 @@ class VerdictLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A condition: a comparison has a value and a chart, an expression has terms."""
+    """A condition or a forecast: a comparison has a value and a chart, an expression has terms."""
 
-    condition: ConditionId
+    condition: ConditionId | PolicyId
     measured: str
     verdicts: tuple[VerdictLine, ...]
     value: str | None = None
@@ -98,11 +100,66 @@ def _since(facts: Facts) -> str:
 
 
 def cards_of(facts: Facts) -> Iterator[Card]:
-    """Yield every condition: those that compare one counter, then expressions."""
+    """Yield every forecast and every condition: those that compare one counter, then expressions."""
+    yield from (_forecast(facts, curve) for curve in facts.picture.foreseen)
     policies = facts.explanation.policies if facts.explanation is not None else ()
     yield from (_condition(facts, curve, policies) for curve in facts.picture.curves)
     expressions = {judged.condition: judged for policy in policies for judged in policy.expressions}
     yield from (_expression(judged, policies) for judged in expressions.values())
+
+
+def _forecast(facts: Facts, curve: ForeseenCurve) -> Card:
+    """Draw what was forecast at the time that it was for, with its headroom, and over it the load that then came."""
+    begin, end, gap = _begin(facts), facts.window.end, gap_of(facts.picture.interval)
+    ends = list(accumulate((at + (ahead or 0.0) for at, ahead in zip(curve.at, curve.within, strict=True)), max))
+    said = [_said_for(curve, ends, at, gap) for at in curve.at]
+    within = next((each for each in reversed(curve.within) if each is not None), 0.0)
+    measured = f"load in members, and what was forecast for it {span(within)} before"
+    load = next((each for each in reversed(curve.load) if each is not None), None)
+    return Card(
+        condition=curve.policy,
+        value=quantity(load, "members"),
+        measured=f"{measured}; the band is its headroom",
+        verdicts=(),
+        chart=chart(
+            Plot(
+                id=f"chart-forecast-{curve.policy}",
+                describe=f"{measured}, from {minute(begin)} to {minute(end)} UTC",
+                begin=begin,
+                end=end,
+                gap=gap,
+                unit="members",
+                traces=(
+                    Trace(
+                        label="forecast",
+                        at=curve.at,
+                        values=[most for _, most in said],
+                        floor=[coming for coming, _ in said],
+                        kind="range",
+                    ),
+                    Trace(label="load", at=curve.at, values=curve.load, kind="value"),
+                ),
+                marks=tuple(mark for mark in facts.marks if begin <= mark.at <= end and mark.kind in {"out", "in"}),
+            )
+        ),
+    )
+
+
+def _said_for(
+    curve: ForeseenCurve, ends: Sequence[float], at: Instant, gap: Seconds
+) -> tuple[float | None, float | None]:
+    """Return the load that was forecast for an instant, and that with its headroom; ``None``: nothing was.
+
+    Args:
+        curve: what was forecast.
+        ends: the instants that its rows were for, ascending.
+        at: the instant.
+        gap: a forecast for an instant that is longer ago does not count.
+    """
+    place = bisect_right(ends, at) - 1
+    if place < 0 or at - ends[place] > gap:
+        return None, None
+    return curve.coming[place], curve.at_most[place]
 
 
 def _condition(facts: Facts, curve: Curve, policies: tuple[PolicyExplanation, ...]) -> Card:

@@ -11,6 +11,7 @@ from handler.ports.stored import Served, TickSpan
 from handler.runtime.past_series import PARTS, past_picture
 from handler.runtime.series import Picture, SeriesRecorder
 from tests.support.store import an_explanation, at
+from tests.trigger.explain.test_forecast_words import FORESEEN
 
 FOREVER = Instant(math.inf)
 
@@ -103,3 +104,17 @@ def test_however_many_spans_the_rows_are_bounded_and_no_peak_is_lost(drawn: list
     (curve,) = picture.curves
     assert max(value for value in curve.greatest if value is not None) == max(span.greatest[0] or 0.0 for span in spans)
     assert min(value for value in curve.least if value is not None) == min(span.least[0] or 0.0 for span in spans)
+
+
+def test_what_a_forecast_said_is_that_of_the_first_tick_of_a_span_and_of_each_tick_of_late() -> None:
+    span = a_span(100, 200)
+    (policy,) = span.first.policies
+    span = replace(span, first=replace(span.first, policies=(replace(policy, foreseen=FORESEEN),)))
+    lately = SeriesRecorder(10.0)
+    for second in (900, 910):
+        lately.foresaw(at(second), {policy.policy: FORESEEN})
+
+    (curve,) = pictured(span, recent=lately.picture(at(1000))).foreseen
+
+    assert [when - at(0) for when in curve.at] == [100, 900, 910]
+    assert curve.coming == (15.5, 15.5, 15.5)

@@ -5,10 +5,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.units import ConditionId
+from config.units import ConditionId, PolicyId
 from handler.runtime.series import KEPT, POINTS_AT_MOST, SeriesRecorder
 from tests.support.store import an_explanation, at
+from tests.trigger.explain.test_forecast_words import FORESEEN
 from trigger.explain.explanation import Explanation
+
+AHEAD = PolicyId("ahead")
 
 
 def sized(series: SeriesRecorder, second: float, desired: int | None = 3, in_service: int | None = 3) -> None:
@@ -125,3 +128,15 @@ def test_it_never_keeps_more_than_its_bound_and_always_the_newest(interval: floa
     assert list(picture.at) == sorted(picture.at)
     assert all(instant >= at(second) - KEPT for instant in picture.at)
     assert not steps or picture.at[-1] == picture.sizes.at[-1] == at(second)
+
+
+def test_what_a_forecast_said_is_kept_tick_by_tick() -> None:
+    series = SeriesRecorder(10.0)
+    series.foresaw(at(0), {AHEAD: FORESEEN})
+    series.foresaw(at(10), {AHEAD: replace(FORESEEN, load=None, coming=16.0)})
+
+    (curve,) = series.picture(at(10)).foreseen
+
+    assert (curve.policy, curve.load, curve.coming) == (AHEAD, (14.0, None), (15.5, 16.0))
+    assert (curve.within, curve.at_most) == ((180.0, 180.0), (16.2, 16.2))
+    assert series.picture(at(3000)).foreseen == ()

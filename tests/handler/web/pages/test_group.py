@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
+from config.units import PolicyId
 from handler.planning.status import GroupCondition, MemberState
 from handler.runtime.series import SeriesRecorder
+from handler.web.pages.curves import cards_of
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.group import group_page, parts_of
-from tests.support.pages import NOW, a_mark, a_member, a_picture, a_status, some_facts
+from tests.support.pages import NOW, a_mark, a_member, a_picture, a_series, a_status, some_facts
 from tests.support.store import a_quiet, an_explanation, at
+from tests.trigger.explain.test_forecast_words import FORESEEN
 
 ROWS = [(70.0, 3, 3), (80.0, 5, 3), (90.0, 5, 5)]
 VALUES = [(70.0, 50.0), (80.0, None), (90.0, 90.0)]
@@ -131,3 +135,19 @@ def test_a_maximum_that_is_far_away_does_not_press_the_sizes_flat() -> None:
     assert ">max 10</text>" in near
     assert ">max 10</text>" not in far
     assert "2–10" in parts_of(some_facts())["head"]
+
+
+def test_a_forecast_is_drawn_at_the_time_that_it_was_for() -> None:
+    series = a_series([(0, 3, 3)])
+    for second, load, coming in ((0, 10.0, 12.0), (10, 10.5, 13.0), (20, 11.0, 14.0), (30, 12.2, 15.0)):
+        said = replace(FORESEEN, within=20.0, load=load, coming=coming, at_most=coming + 1.0)
+        series.foresaw(at(second), {PolicyId("ahead"): said})
+
+    card = next(cards_of(some_facts(picture=series.picture(NOW))))
+
+    assert (card.condition, card.value) == ("ahead", "12.2 members")
+    assert card.chart is not None
+    columns = {column["label"]: column["values"] for column in json.loads(card.chart.numbers)["columns"]}
+    known = {label: [value for value in values if value is not None] for label, values in columns.items()}
+    assert known == {"greatest": [13.0, 14.0], "least": [12.0, 13.0], "load": [10.0, 10.5, 11.0, 12.2]}
+    assert columns["least"][-2:] != [14.0, 15.0]  # those are for later
