@@ -39,7 +39,7 @@ TOKEN = Rate(per_second=2_000.0, burst=4_000.0)
 
 
 API_TOKEN = Rate(per_second=1_000.0, burst=2_000.0)
-"""Of one token of a user, reading included: a third of what a core answers."""
+"""Of one token of a user, reading included: a fifth of what a core answers."""
 
 
 class Allowances:

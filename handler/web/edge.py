@@ -28,7 +28,7 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
 _PEERS_KEPT = 1_024
-"""Addresses that are not read anew with each request."""
+"""Addresses of connections that are not read anew with each request; what headers say is not kept."""
 _STRICT = (b"strict-transport-security", b"max-age=31536000")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -134,7 +134,7 @@ class Edge:
 def address_of(scope: Scope) -> Address | None:
     """Return the peer's address; ``None``: it has none that can be read."""
     client = scope.get("client")
-    return None if client is None else _parsed(client[0])
+    return None if client is None else _peer(client[0])
 
 
 def forwarded(scope: Scope, peer: Address, trusted: Sequence[Network]) -> Address:
@@ -155,7 +155,6 @@ def is_within(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
-@lru_cache(_PEERS_KEPT)
 def _parsed(text: str) -> Address | None:
     try:
         found = ipaddress.ip_address(text.strip("[]"))
@@ -163,6 +162,9 @@ def _parsed(text: str) -> Address | None:
         return None
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return found if mapped is None else mapped
+
+
+_peer = lru_cache(_PEERS_KEPT)(_parsed)
 
 
 async def _answer(send: Send, refusal: Refusal) -> None:
