@@ -43,10 +43,10 @@ _PRESENT: Final = (
 def shown(view: View, entity_id: str) -> Shown:
     """Return the fields of a group."""
     state, count = state_of(view, GroupId(entity_id)), available(view, GroupId(entity_id))
-    last = view.prepared.get(entity_id)
+    last = view.kept.groups.get(entity_id)
     if last is None or last[:2] != (state, count):
         last = state, count, Prepared(_fields(view, entity_id, state, count))
-        view.prepared[entity_id] = last
+        view.kept.groups[entity_id] = last
     return last[2]
 
 

@@ -22,9 +22,9 @@ from handler.cloudstack_api.jobs import Jobs
 from handler.cloudstack_api.owners import is_root_admin
 from handler.cloudstack_api.paging import PAGE_AT_MOST, page_of
 from handler.cloudstack_api.parameters import Command, Given, lowered, read
-from handler.cloudstack_api.rendering import Answer, Prepared, Shown, answer, fault_answer, listed, shown_failure
+from handler.cloudstack_api.rendering import Answer, Shown, answer, fault_answer, listed, shown_failure
 from handler.cloudstack_api.signatures import is_signed, is_timely, named
-from handler.cloudstack_api.view import View, keys_in
+from handler.cloudstack_api.view import Kept, View, keys_in
 from handler.engine.declared import Declared
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
@@ -94,8 +94,8 @@ class CloudstackCommands:
         self._rates = Allowances(API_TOKEN)
         self._turn = asyncio.Lock()
         self._covered: Declared | None = None
-        self._prepared: dict[str, tuple[str, int, Prepared]] = {}
-        self._prepared_of: tuple[Declared, int] | None = None
+        self._kept = Kept()
+        self._kept_of: tuple[Declared, int] | None = None
 
     @property
     def api(self) -> CloudstackApi | None:
@@ -226,15 +226,15 @@ class CloudstackCommands:
             users=self._operations.users.known,
             api=api,
             runtimes=self._engine.runtimes,
-            prepared=self._last_shown(declared),
+            kept=self._last_shown(declared),
         )
 
-    def _last_shown(self, declared: Declared) -> dict[str, tuple[str, int, Prepared]]:
+    def _last_shown(self, declared: Declared) -> Kept:
         """Return what is kept of the last answers, as long as nothing has changed that they show."""
         of = declared, self._handles.version
-        if self._prepared_of is None or self._prepared_of[0] is not declared or self._prepared_of[1] != of[1]:
-            self._prepared, self._prepared_of = {}, of
-        return self._prepared
+        if self._kept_of is None or self._kept_of[0] is not declared or self._kept_of[1] != of[1]:
+            self._kept, self._kept_of = Kept(), of
+        return self._kept
 
     async def _cover(self) -> None:
         """Have every declared entity known to clients."""

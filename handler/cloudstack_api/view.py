@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, assert_never
 
@@ -26,6 +26,16 @@ from handler.users.known import KnownUsers
 _SECTIONS: Final = tuple(Section)
 
 
+@dataclass(slots=True, kw_only=True)
+class Kept:
+    """What answers share for as long as neither the declaration nor a handle changes."""
+
+    groups: dict[str, tuple[str, int, Prepared]] = field(default_factory=dict)
+    """The groups as they were last shown, each with its state and number of members."""
+    order: dict[Section, tuple[str, ...]] = field(default_factory=dict)
+    """Every id of a section, newest first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """A caller, and the declaration in force. Entities in quarantine are not shown."""
@@ -36,8 +46,7 @@ class View:
     users: KnownUsers
     api: CloudstackApi
     runtimes: Mapping[GroupId, GroupRuntime]
-    prepared: dict[str, tuple[str, int, Prepared]]
-    """The groups of this declaration as they were last shown, each with its state and number of members."""
+    kept: Kept
 
     @property
     def accounts(self) -> KnownAccounts:
@@ -51,8 +60,13 @@ class View:
 
     def ids(self, section: Section) -> Iterator[str]:
         """Yield the ids of entities that the caller may see, newest first."""
-        known = [entity_id for entity_id in ids_in(self.declared, section) if self.sees((section, entity_id))]
-        return iter(sorted(known, key=lambda entity_id: (-self.handles.of((section, entity_id)).made_at, entity_id)))
+        ordered = self.kept.order.get(section)
+        if ordered is None:
+            made_at = {
+                entity_id: self.handle((section, entity_id)).made_at for entity_id in ids_in(self.declared, section)
+            }
+            ordered = self.kept.order[section] = tuple(sorted(made_at, key=lambda each: (-made_at[each], each)))
+        return (entity_id for entity_id in ordered if self.sees((section, entity_id)))
 
     def listed(self, given: Given, section: Section) -> Sequence[str]:
         """Return the ids that a list is about: one that is named, or those of the accounts that are asked for.
@@ -68,7 +82,7 @@ class View:
             entity_id
             for entity_id in self.ids(section)
             if (wanted is None or self.account((section, entity_id)) in wanted)
-            and keyword in self.name((section, entity_id)).lower()
+            and (not keyword or keyword in self.name((section, entity_id)).lower())
         ]
 
     def sees(self, key: Key) -> bool:
