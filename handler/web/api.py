@@ -27,6 +27,7 @@ from handler.web.needs import MEASURES, actor_of, grants_of
 from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.act_routes import build_acts
+from handler.web.pages.declared_routes import build_declared
 from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.oidc_routes import build_oidc
 from handler.web.pages.password_routes import build_password
@@ -54,6 +55,7 @@ def build(operations: Operations) -> FastAPI:
         app.include_router(router, responses=measuring())
     app.include_router(build_pages(operations))
     app.include_router(build_acts(operations))
+    app.include_router(build_declared(operations))
     app.include_router(build_tuning(operations))
     app.include_router(build_login(operations))
     app.include_router(build_oidc(operations))

@@ -16,7 +16,6 @@ import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
@@ -26,7 +25,17 @@ from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
 from handler.web.problems import Header, Problem, send_problem
-from handler.web.session_cookie import BY_PROVIDER, FORM, FROM_PROVIDER, LOGIN, LOGOUT, PASSWORD, is_foreign, shown_csrf
+from handler.web.session_cookie import (
+    BY_PROVIDER,
+    FORM,
+    FROM_PROVIDER,
+    LOGIN,
+    LOGOUT,
+    PASSWORD,
+    is_foreign,
+    is_form,
+    shown_csrf,
+)
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -49,8 +58,7 @@ PAYLOAD_AT_MOST = 256 * 1024
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _JSON = frozenset({"application/json"})
-_FORMS: Mapping[str, frozenset[str]] = MappingProxyType(dict.fromkeys((LOGIN, LOGOUT, PASSWORD), frozenset({FORM})))
-"""Paths whose bodies are forms."""
+_FORM = frozenset({FORM})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset(
     {"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT, PASSWORD, BY_PROVIDER, FROM_PROVIDER}
@@ -158,7 +166,7 @@ class Gate:
         return _Asked(
             headers=headers,
             hooked=hooked,
-            kinds=kinds_of(path, headers) if hooked else _FORMS.get(path, _JSON),
+            kinds=kinds_of(path, headers) if hooked else _FORM if is_form(path) else _JSON,
             at_most=PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST,
             session=self._callers.session(headers.get("cookie", ""), by_person=path != _STREAM),
         )
@@ -213,7 +221,7 @@ class Gate:
 
 def _forged(scope: Scope, headers: Mapping[str, str], body: bytes, session: Session | None) -> Refusal | None:
     """Return why a browser's request that changes something may have been made by a page of another origin."""
-    if scope["method"] in READING or (session is None and scope["path"] not in _FORMS):
+    if scope["method"] in READING or (session is None and not is_form(scope["path"])):
         return None
     if is_foreign(headers):
         return Problem.FORBIDDEN, "a page of another origin made this request"

@@ -19,11 +19,14 @@ from handler.users.sessions import ABSOLUTE
 CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
 FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
+DECLARED = "/declared"
+"""What is declared, and below it the forms that change it."""
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
 _FLOW_LASTS = 600
 """Seconds for a person to prove to the provider who they are."""
-_FIELDS_AT_MOST = 10
+_FIELDS_AT_MOST = 1_000
+"""Of a form: each entry of a list may be a field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,15 @@ class SessionCookie:
     def _header(self, value: str, lasts: int, site: str = "Strict", suffix: str = "") -> str:
         secure = "; Secure" if self.secure else ""
         return f"{self.name}{suffix}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite={site}{secure}"
+
+
+def is_form(path: str) -> bool:
+    """Tell whether what is sent to a path is a form.
+
+    >>> is_form("/login"), is_form("/declared/groups"), is_form("/declaredly"), is_form("/api/v1/groups")
+    (True, True, False, False)
+    """
+    return path in {LOGIN, LOGOUT, PASSWORD} or path.startswith(f"{DECLARED}/")
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

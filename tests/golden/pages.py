@@ -10,8 +10,10 @@ from itertools import cycle
 from typing import Any, Final, cast
 
 from config.model.catalogue import Mode
+from config.model.sections import Section
 from config.units import GroupId, Instant, PolicyId
 from handler.identity.grants import EVERYTHING
+from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.planning.rolls import RollState
@@ -24,6 +26,7 @@ from handler.runtime.pulse import Pulse
 from handler.runtime.series import Picture, SeriesRecorder
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.choosing import Choice
+from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.routes import Console
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
@@ -218,3 +221,36 @@ def _old_series() -> SeriesRecorder:
     for second in (-9000, 90):
         series.sized(at(second), desired=9, in_service=9, minimum=2, maximum=10)
     return series
+
+
+# What is declared, and its forms
+
+
+def declared_pages() -> str:
+    """What is declared, and forms: of a new group, of a policy that was refused, and an entry of the file."""
+    listed = declared_page(
+        _declared(), tunes=True, documents={(each.section.value, each.id): "{}" for each in _declared()}
+    )
+    names = {"profiles": {"web": "Web"}, "policies": {"out": "", "in-x": _HOSTILE}, "conditions": {"busy": ""}}
+    group = EntityForm(section=Section.GROUPS, entry=None, texts={}, names=names, csrf="token")
+    entry = _declared()[1]
+    texts = texts_before(Section.POLICIES, entry) | {"duration": _HOSTILE}
+    policy = EntityForm(section=Section.POLICIES, entry=entry, texts=texts, names=names, csrf="token", message=_HOSTILE)
+    return "\n".join(
+        f"=== {name}\n{normal_html(page)}"
+        for name, page in {
+            "list": listed,
+            "new group": form_page(group),
+            "refused policy": form_page(policy),
+            "of the file": document_page(_declared()[0], "{}"),
+        }.items()
+    )
+
+
+def _declared() -> tuple[DeclaredEntry, ...]:
+    of_file: DeclaredEntry = filled(DeclaredEntry)
+    own = replace(
+        of_file, section=Section.POLICIES, id="out", name=_HOSTILE, owner="api", revision=7, quarantined=(_HOSTILE,),
+        declared={"when": ["busy"], "add": 1, "duration": "2m", "at_least": 2}, used_by=("groups.web",),
+    )  # fmt: skip
+    return replace(of_file, section=Section.COUNTERS, id="cpu", owner="file", quarantined=(), used_by=()), own

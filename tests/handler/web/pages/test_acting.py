@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -13,13 +14,14 @@ pytestmark = pytest.mark.real("chromium")
 
 _PASSWORD = "correct horse battery"
 _MODEL = """\
-clouds: {box: {process: {}}}
+clouds: {box: {process: {}}, sim: {simulated: {boot: 0s}}}
 profiles: {app: {cloud: box, command: [sleep, "3600"]}}
 groups:
   web: {profile: app, min: 1, max: 5, interval: 0.5s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s}
 """
 _BUTTON, _CANCEL, _SIZE = "#acting [name=carry-out]", "#acting [name=cancel]", "#acting [name=size]"
 _BADGE = "document.querySelector('h1 .badge').textContent"
+_SENT = "location.pathname === '/declared' && document.readyState === 'complete'"
 _DIALOG = "document.getElementById('acting').textContent"
 
 
@@ -30,8 +32,8 @@ def daemon() -> Iterator[Daemon]:
         daemon.start()
         daemon.settled(1, "web")
         assert daemon.trimtab("user", "init", "ada", "--anonymous", "viewer").code == 0
-        for name, role in (("bob", "operator"), ("eve", "viewer")):
-            assert daemon.trimtab("user", "add", name, "--role", role).code == 0
+        for name, role in (("ada", ""), ("bob", "operator"), ("eve", "viewer")):
+            assert not role or daemon.trimtab("user", "add", name, "--role", role).code == 0
             made = daemon.ask("PUT", f"/api/v1/users/{name}/password", {"password": _PASSWORD}, unix=True)
             assert made.status == 200, made
         yield daemon
@@ -194,4 +196,103 @@ def test_a_viewer_is_offered_nothing(daemon: Daemon, browser: Browser) -> None:
     assert page.run("document.querySelectorAll('.acts, dialog, .members button').length") == 0
     assert page.run("[...document.scripts].some(script => script.src.includes('acts.js'))") is False
     assert not page.problems
+    page.close()
+
+
+# Declaring
+
+
+def declare(
+    page: Page, here: str, section: str, name: str, fields: dict[str, str], chosen: tuple[str, ...] = ()
+) -> None:
+    """Fill in the form of a new entity, and send it."""
+    page.go(f"{here}/declared/{section}/new")
+    send(page, {"name": name, **fields}, chosen)
+    page.until(_SENT)
+
+
+def send(page: Page, fields: dict[str, str], chosen: tuple[str, ...] = ()) -> None:
+    """Fill in a form, choosing by what is read beside a box or in a list, and press its button."""
+    for field, text in fields.items():
+        page.run(
+            f"(() => {{ const field = document.querySelector('form.declared [name={json.dumps(field)}]');"
+            f" const option = [...(field.options || [])].find(each => each.text === {json.dumps(text)});"
+            f" field.value = option ? option.value : {json.dumps(text)}; }})()"
+        )
+    for label in chosen:
+        page.run(
+            f"[...document.querySelectorAll('fieldset label')].find(each => each.textContent.trim() === {label!r})"
+            ".querySelector('input').checked = true"
+        )
+    press(page, "form.declared button")
+
+
+def path_of(page: Page, here: str, name: str) -> str:
+    """Where the list leads to for an entity."""
+    page.go(f"{here}/declared")
+    return str(page.run(f"[...document.querySelectorAll('th a')].find(each => each.text === {name!r}).pathname"))
+
+
+def opened(page: Page, here: str, name: str) -> None:
+    page.go(here + path_of(page, here, name))
+
+
+def delete(page: Page, here: str, name: str) -> None:
+    opened(page, here, name)
+    page.run("(document.querySelector('[name=members]') || {}).checked = true")
+    press(page, "button[value=delete]")
+    page.until(_SENT)
+
+
+def configured(page: Page, here: str) -> None:
+    """Counters, conditions, policies and a profile, and a group of them whose first form is refused."""
+    declare(page, here, "counters", "load", {"source": "push", "source.value": "LOAD", "range": "0, 100"})
+    for name, comparison, number in (("high", "above", "80"), ("low", "below", "20")):
+        fields = {"counter": "load", "comparison": comparison, "comparison.value": number}
+        declare(page, here, "conditions", name, fields)
+    for name, when, change in (("grow", "high", "add"), ("shrink", "low", "remove")):
+        fields = {"change": change, "change.value": "1", "duration": "1m"}
+        declare(page, here, "policies", name, fields, (when,))
+    declare(page, here, "profiles", "played", {"cloud": "sim"})
+    fields = {"profile": "played", "min": "1", "max": "x", "interval": "1s", "drain": "0s"}
+    page.go(f"{here}/declared/groups/new")
+    send(page, {"name": "shop", **fields}, ("grow", "shrink"))
+    page.until("document.querySelector('[role=alert]')?.textContent.includes('max')")
+    assert page.run("document.querySelector('[name=profile]').value").startswith("played"), (
+        "what was sent is still there"
+    )
+    send(page, {"max": "2"})
+    page.until(_SENT)
+
+
+def test_a_group_is_configured_edited_while_disabled_enabled_and_deleted_without_a_script(
+    daemon: Daemon, browser: Browser
+) -> None:
+    page, here = browser.page(width=390, height=800, script=False), f"http://127.0.0.1:{daemon.port}"
+    page.ask("Network.clearBrowserCookies")
+    page.go(f"{here}/login?then=/declared")
+    page.run(f"user.value = 'ada', password.value = {_PASSWORD!r}")
+    press(page, "form.login button")
+    page.until("location.pathname === '/declared'")
+    configured(page, here)
+    daemon.settled(1, path_of(page, here, "shop").rpartition("/")[2])
+
+    opened(page, here, "shop")
+    press(page, "button[value=disable]")
+    page.until("document.body?.textContent.includes('The group is disabled.')")
+    send(page, {"max": "4"})
+    page.until(_SENT)
+    assert '"max": 4' in page.text()
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    opened(page, here, "shop")
+    press(page, "button[value=enable]")
+    page.until("document.body?.textContent.includes('The group is enabled.')")
+
+    opened(page, here, "load")
+    press(page, "button[value=delete]")
+    page.until("document.querySelector('[role=alert]')?.textContent.includes('conditions.high')")
+    for name in ("shop", "grow", "shrink", "high", "low", "load", "played"):
+        delete(page, here, name)
+    assert "declared here, revision" not in page.text()
+    assert not [each for each in page.problems if "409" not in each]
     page.close()

@@ -142,6 +142,31 @@ def test_no_one_changes_a_password_without_a_session_and_its_token(daemon: Daemo
     Browsing(daemon, "bob")
 
 
+def test_a_form_declares_only_with_its_session_s_token_and_for_who_may(daemon: Daemon) -> None:
+    ada, eve = Browsing(daemon), Browsing(daemon, "eve")
+    new, counter = (
+        "/declared/counters/new",
+        {"act": "save", "name": "of a form", "source": "push", "source.value": "LOAD"},
+    )
+    assert [who.get(new).status for who in (ada, eve)] == [200, 403]
+    assert posted(daemon, new, counter, Cookie=ada.cookie).status == 403, "no CSRF token"
+    assert posted(daemon, new, {**counter, "csrf": eve.csrf}, Cookie=eve.cookie).status == 403
+    assert posted(daemon, new, counter).status == 401
+    assert daemon.ask("POST", new, counter, headers={"Cookie": ada.cookie}).status == 415, "no form"
+    made = posted(daemon, new, {**counter, "csrf": ada.csrf}, Cookie=ada.cookie)
+    assert (made.status, made.headers["location"]) == (303, "/declared")
+    (path,) = re.findall(r'href="(/declared/counters/at/[^"]+)">of a form<', ada.get("/declared").text)
+    assert "<form method" not in eve.get(path).text.partition("<main")[2], "eve reads, and has no form"
+
+    fields = {"csrf": ada.csrf, "revision": "99", "act": "delete"}
+    refused = posted(daemon, path, fields, Cookie=ada.cookie)
+    assert (refused.status, "has changed since" in refused.text) == (409, True)
+    assert posted(daemon, path, {**fields, "act": "save", "csrf": eve.csrf}, Cookie=eve.cookie).status == 403
+    (revision,) = set(re.findall(r'name="revision" value="([0-9]+)"', ada.get(path).text))
+    assert posted(daemon, path, {**fields, "revision": revision}, Cookie=ada.cookie).status == 303
+    assert ada.get(path).status == 404
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:
