@@ -7,6 +7,7 @@ from typing import Final
 
 from config.model.catalogue import Compare, Condition
 from config.model.sections import Section
+from config.model.where import dotted
 from config.units import ConditionId, PolicyId
 from handler.cloudstack_api import counters
 from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
@@ -54,6 +55,7 @@ async def create(call: Call) -> Ended:
     refuse_another_owner(given, view.by)
     comparison = _comparison(given)
     counter = view.find(given, "counterid", Section.COUNTERS)
+    _refuse_unoffered(view, counter)
     name = _free_name(view, counter, given)
     key = await call.changes.make(Section.CONDITIONS, name, {"counter": counter, **comparison}, {})
     return Ended(key=key, uuid=view.uuid(key), name=name)
@@ -95,6 +97,20 @@ async def listed(call: Call) -> Listed:
     if counter is not None:
         ids = [entity_id for entity_id in ids if counter in view.catalogue.conditions[ConditionId(entity_id)].counters]
     return Listed(kind="condition", objects=[shown(view, entity_id) for entity_id in ids])
+
+
+def _refuse_unoffered(view: View, counter: str) -> None:
+    """Refuse a counter that every caller sees, and that the caller's account may not name.
+
+    Raises:
+        CloudstackFault: the counter is account root's, and not among what the account may use.
+    """
+    account, key = view.by.account, (Section.COUNTERS.value, counter)
+    known = view.accounts.named(account)
+    if known is None or account == view.account((Section.COUNTERS, counter)):
+        return
+    if not any(key in offered for offered in view.declared.offers(known.uses).values()):
+        raise wrong(f"account {account} may not use this counter: an admin adds {dotted(key)} to the account's uses")
 
 
 def _comparison(given: Given) -> Mapping[str, int]:

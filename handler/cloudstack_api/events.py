@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from datetime import UTC, datetime
 from typing import Final
 
 from config.model.sections import Section
 from config.units import AccountId, Instant
 from handler.cloudstack_api.call import Listed
-from handler.cloudstack_api.faults import invalid
-from handler.cloudstack_api.jobs import KEPT, KINDS, Jobs
+from handler.cloudstack_api.jobs import KEPT, KINDS, Jobs, time_given
 from handler.cloudstack_api.owners import shown_owner
 from handler.cloudstack_api.parameters import Given
 from handler.cloudstack_api.rendering import Shown
@@ -20,7 +18,6 @@ from handler.ports.cloudstack_api import CloudstackApiStore, StoredJob
 from handler.ports.stored import Event
 
 _MOST: Final = 5_000
-_FORMS: Final = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z")
 _SYSTEM: Final = "system"
 _VERBS: Final = ("create", "update", "delete", "enable", "disable", "add", "remove", "")
 
@@ -32,10 +29,11 @@ async def listed(given: Given, view: View, jobs: Jobs, store: CloudstackApiStore
         CloudstackFault: a time is none.
         StoreError: the store cannot be read.
     """
-    begin, end = _time(given, "startdate"), _time(given, "enddate")
+    begin, end = time_given(given, "startdate"), time_given(given, "enddate")
     moves = await asyncio.to_thread(store.size_changes, Instant(now - KEPT), _MOST)
-    found = [_of_job(view, job) for job in await jobs.own(view)]
-    found += [_of_move(view, move) for move in moves if move.group in view.catalogue.groups and _sees(view, move)]
+    groups = {*view.owned(given, Section.GROUPS)}
+    found = [_of_job(view, job) for job in await jobs.own(given, view)]
+    found += [_of_move(view, move) for move in moves if move.group in groups]
     found.sort(key=lambda event: str(event["created"]), reverse=True)
     objects = [
         event
@@ -92,20 +90,3 @@ def _of_move(view: View, move: Event) -> Shown:
         "resourcetype": KINDS[Section.GROUPS],
         "resourcename": view.name(key),
     }
-
-
-def _sees(view: View, move: Event) -> bool:
-    return view.sees((Section.GROUPS, move.group))
-
-
-def _time(given: Given, name: str) -> Instant | None:
-    text = given.text(name)
-    if text is None:
-        return None
-    for form in _FORMS:
-        try:
-            found = datetime.strptime(text.replace("Z", "+0000"), form)  # noqa: DTZ007  # the form may have no offset
-        except ValueError:
-            continue
-        return Instant((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
-    raise invalid(given.command.envelope, name, text[:100])

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final
 
 from config.model.sections import Section
 from config.units import AccountId, Instant, Seconds
 from handler.cloudstack_api.call import Ended, Listed
-from handler.cloudstack_api.faults import CloudstackFault, FaultCode, unknown_id
+from handler.cloudstack_api.faults import CloudstackFault, FaultCode, invalid, unknown_id
 from handler.cloudstack_api.handles import new_uuid
-from handler.cloudstack_api.owners import shown_owner
+from handler.cloudstack_api.owners import shown_owner, wanted_accounts
 from handler.cloudstack_api.parameters import Command, Given
 from handler.cloudstack_api.rendering import Shown, without_nothing
 from handler.cloudstack_api.view import View, shown_time
@@ -29,6 +30,7 @@ KINDS: Final = {
     Section.GROUPS: "AutoScaleVmGroup",
 }
 _MOST: Final = 5_000
+_FORMS: Final = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z")
 _SUCCEEDED: Final = 1
 _FAILED: Final = 2
 
@@ -79,17 +81,38 @@ class Jobs:
 
     async def listed(self, given: Given, view: View) -> Listed:
         """Carry out listAsyncJobs."""
-        return Listed(kind="asyncjobs", objects=[_shown(view, job) for job in await self.own(view)])
+        begin = time_given(given, "startdate")
+        found = [job for job in await self.own(given, view) if begin is None or job.made_at >= begin]
+        return Listed(kind="asyncjobs", objects=[_shown(view, job) for job in found])
 
-    async def own(self, view: View) -> list[StoredJob]:
-        """Return the newest jobs that the caller may see."""
+    async def own(self, given: Given, view: View) -> list[StoredJob]:
+        """Return the newest jobs of the accounts that a list is about, as far as the caller may see them."""
+        wanted = wanted_accounts(given, view.by, view.accounts)
         found = await asyncio.to_thread(self._store.jobs, Instant(self._now() - KEPT), _MOST)
-        return [job for job in found if is_own(view, job)]
+        return [job for job in found if is_own(view, job) and (wanted is None or job.account in wanted)]
 
 
 def is_own(view: View, job: StoredJob) -> bool:
     """Tell whether a caller may see a job: its user, or one that has its account as a whole."""
     return job.user == view.by.name or view.by.grants.holds(AccountId(job.account))
+
+
+def time_given(given: Given, name: str) -> Instant | None:
+    """Return the instant that a parameter names; ``None``: it is not given.
+
+    Raises:
+        CloudstackFault: it is none.
+    """
+    text = given.text(name)
+    if text is None:
+        return None
+    for form in _FORMS:
+        try:
+            found = datetime.strptime(text.replace("Z", "+0000"), form)  # noqa: DTZ007  # the form may have no offset
+        except ValueError:
+            continue
+        return Instant((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    raise invalid(given.command.envelope, name, text[:100])
 
 
 def _code(fault: Ended | CloudstackFault) -> int:

@@ -30,7 +30,7 @@ async def listed(call: Call) -> Listed:
     """Carry out listVirtualMachines. A member's id is derived from its name, which it never loses."""
     given, view = call.given, call.view
     group = view.wanted(given, "autoscalevmgroupid", Section.GROUPS)
-    groups = tuple(view.ids(Section.GROUPS)) if group is None else (group,)
+    groups = view.owned(given, Section.GROUPS) if group is None else (group,)
     found = [shown for entity_id in groups for shown in _of_group(call, entity_id)]
     for name in ("id", "name"):
         wanted = given.text(name)

@@ -76,14 +76,14 @@ class View:
         """
         if given.text("id") is not None:
             return (self.find(given, "id", section),)
-        wanted = None if section is Section.COUNTERS else wanted_accounts(given, self.by, self.accounts)
         keyword = (given.text("keyword") or "").lower()
-        return [
-            entity_id
-            for entity_id in self.ids(section)
-            if (wanted is None or self.account((section, entity_id)) in wanted)
-            and (not keyword or keyword in self.name((section, entity_id)).lower())
-        ]
+        owned = self.ids(section) if section is Section.COUNTERS else self.owned(given, section)
+        return [each for each in owned if not keyword or keyword in self.name((section, each)).lower()]
+
+    def owned(self, given: Given, section: Section) -> Sequence[str]:
+        """Return the ids of what belongs to the accounts that a list is about. Raises as `listed`."""
+        wanted = wanted_accounts(given, self.by, self.accounts)
+        return [each for each in self.ids(section) if wanted is None or self.account((section, each)) in wanted]
 
     def sees(self, key: Key) -> bool:
         """Tell whether an entity exists for the caller. Every caller sees the counters of the root account."""

@@ -129,6 +129,36 @@ def test_a_caller_looks_up_what_it_may_name_and_its_own_accounts_users_alone(tmp
     asyncio.run(play())
 
 
+def test_jobs_events_and_members_are_those_of_the_callers_account_unless_all_are_asked_for(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            accounts = scene.up.operations.users.known.accounts
+            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, Quota())
+            sam = await scene.user("sam", account=shop.id)
+            await scene.group()
+            (counter,) = await sam.listed("listCounters", name="load", source="PUSH")
+            condition = {"counterid": counter["id"], "relationaloperator": "GT", "threshold": 1}
+            assert (
+                "adds counters.load to the account's uses" in (await _refused(sam, "createCondition", **condition)).text
+            )
+            await accounts.set_uses(shop.id, ("counters.load",))
+            await sam.done("createCondition", **condition)
+            groups = scene.up.engine.runtimes.values()
+            await scene.up.until(lambda: any(each.seen and each.seen.world.members for each in groups))
+
+            for command in ("listAsyncJobs", "listEvents"):
+                own, everything = await scene.admin.listed(command), await scene.admin.listed(command, listall=True)
+                assert {each["account"] for each in own} == {"root"}
+                assert {each["account"] for each in everything} == {"root", "shop"}
+                assert {each["account"] for each in await sam.listed(command, listall=True)} == {"shop"}
+            assert await scene.admin.listed("listAsyncJobs", startdate="2999-01-01") == []
+            assert (await _refused(sam, "listAsyncJobs", startdate="soon")).code == 431
+            assert await scene.admin.listed("listVirtualMachines") != []
+            assert await sam.listed("listVirtualMachines", listall=True) == []
+
+    asyncio.run(play())
+
+
 async def _refused(caller: Caller, command: str, **given: object) -> ApiFault:
     with pytest.raises(ApiFault) as caught:
         await caller.done(command, **given)
