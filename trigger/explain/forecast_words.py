@@ -19,10 +19,17 @@ _FIRST_DAYS = 0.25
 """Before, what virtual fleets missed says little."""
 
 
-def say_foreseen(foreseen: Foreseen | None) -> Iterator[str]:
-    """Say what is needed, what is enough, and by which headroom."""
+def say_foreseen(foreseen: Foreseen | None, *, measured: bool = False) -> Iterator[str]:
+    """Say what is needed, what is enough, and by which headroom.
+
+    Args:
+        foreseen: ``None``: nothing yet.
+        measured: whether the load is known; if nothing is foreseen all the same, members have yet to show what they
+            carry.
+    """
     if foreseen is None:
-        yield "its load was not measured yet, so nothing is foreseen"
+        lacks = "it is not known yet what a member carries" if measured else "its load was not measured yet"
+        yield f"{lacks}, so nothing is foreseen"
         return
     if foreseen.needed:
         yield (

@@ -174,7 +174,7 @@ def brief(explanation: Explanation) -> str:
         return sentence if shown is None else f"{sentence}; {say_expression(shown[1])}"
     policy, condition = min(pairs, key=_closeness)
     if policy.forecasts:
-        return "; ".join((sentence, *say_foreseen(policy.foreseen)))
+        return "; ".join((sentence, *_foreseen(policy)))
     return f"{sentence}; {say_condition(condition)}"
 
 
@@ -201,13 +201,17 @@ def _policy(policy: PolicyExplanation, explanation: Explanation, now: Instant) -
     """Say what the policy does, then what it measured, then what it needs."""
     if policy.forecasts:
         meaning = f"{policy.policy}: {_forecast_meaning(policy, explanation, now)}"
-        return ["; ".join((meaning, *say_foreseen(policy.foreseen), *map(say_measured, policy.conditions)))]
+        return ["; ".join((meaning, *_foreseen(policy), *map(say_measured, policy.conditions)))]
     meaning = f"{policy.policy}: {_meaning(policy, explanation, now)}"
     steps, needs = (*_step(policy), *_aim(policy)), _needs(policy)
     if len(policy.conditions) == 1 and not policy.expressions:
         return ["; ".join((meaning, say_condition(policy.conditions[0]), *steps, *needs))]
     head = "; ".join((meaning, *_count(policy), *needs, *steps))
     return [head, *(f"  {say_condition(each)}" for each in policy.conditions), *_expressions(policy)]
+
+
+def _foreseen(policy: PolicyExplanation) -> Iterator[str]:
+    return say_foreseen(policy.foreseen, measured=any(each.value is not None for each in policy.conditions[:1]))
 
 
 def _forecast_meaning(policy: PolicyExplanation, explanation: Explanation, now: Instant) -> str:

@@ -51,3 +51,6 @@ def test_with_little_history_it_says_so() -> None:
 
 def test_before_the_first_load_it_says_that_nothing_is_foreseen() -> None:
     assert list(say_foreseen(None)) == ["its load was not measured yet, so nothing is foreseen"]
+    assert list(say_foreseen(None, measured=True)) == [
+        "it is not known yet what a member carries, so nothing is foreseen"
+    ]
