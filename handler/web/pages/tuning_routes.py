@@ -133,8 +133,8 @@ class TuningPages:
         """
         refused, answer, applied = tuple[str, ...](), Markup(), None
         try:
-            parameters = self._operations.tuning.parameters(group)
             applied = (await self._operations.settings.current(group, asked.looker.person.grants)).applied
+            parameters = self._operations.tuning.parameters(group)
         except Refused as error:
             parameters, refused = (), tuple(str(error).splitlines())
         if asked.answer and not refused:

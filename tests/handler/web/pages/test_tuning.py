@@ -183,6 +183,13 @@ def test_a_counter_that_is_unknown_at_another_size_is_refused_with_that_reason(
     page.close()
 
 
+def test_a_viewer_who_is_not_logged_in_is_shown_none_of_it(daemon: Daemon) -> None:
+    for path in ("/groups/web/tune", "/groups/web/tune/dialog?act=back", "/api/v1/groups/web/settings"):
+        assert daemon.get(path).status == 401
+    assert daemon.ask("POST", "/api/v1/groups/web/settings/back", {}).status == 401
+    assert "/groups/web/tune" not in daemon.get("/groups/web").text
+
+
 def test_an_operator_is_neither_offered_nor_shown_it(daemon: Daemon, browser: Browser) -> None:
     page = logged_in(browser, daemon, "bob", "/groups/web")
     assert page.run("document.querySelectorAll('a[href$=\"/tune\"]').length") == 0
