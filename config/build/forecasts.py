@@ -41,7 +41,8 @@ def forecast_conditions(
     """
     counter = counters.get(CounterId(entry.load.counter))
     quorum = entry.load.quorum or (None if _of_group(counter) else _QUORUM)
-    load = _condition(name + _LOAD, entry.load.counter, _declared(entry) or Quantity(number=0.0), counters)
+    least = 0.0 if counter is None or counter.range is None else counter.range[0]
+    load = _condition(name + _LOAD, entry.load.counter, _declared(entry) or Quantity(number=least), counters)
     load = replace(load, per_member=_of_group(counter) and _declared(entry) is not None, quorum=quorum)
     kept = entry.load.from_
     return (load,) if kept is None else (load, _condition(name + _LEVEL, kept.counter, kept.at, counters))

@@ -243,6 +243,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     ranks.unreachable,
     thresholds.shared,
     thresholds.targets,
+    thresholds.kept_levels,
     thresholds.fired,
     _least_amounts,
     contradictions.unreachable_counts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from config.checks.findings import Finding
-from config.model.adjustments import TargetLoad, Tracking
+from config.model.adjustments import FollowForecast, TargetLoad, Tracking
 from config.model.catalogue import Catalogue, Condition
 from config.model.counters import Counter, Per
 from config.model.effects import FirePolicy
@@ -102,6 +102,18 @@ def targets(catalogue: Catalogue) -> Iterator[Finding]:
         if action.load is not TargetLoad.TOTAL and condition.across is Reduce.SUM:
             message = "a sum is a total of all members, not a level of each: write each instead of value"
             yield Finding(("conditions", condition.id, "across"), message, leans)
+
+
+def kept_levels(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find forecasts that would learn what a member carries from what no member shows."""
+    for policy in catalogue.policies.values():
+        action = policy.adjustment
+        level = action.capacity.level if isinstance(action, FollowForecast) else None
+        condition = None if level is None else catalogue.conditions.get(level.by)
+        counter = catalogue.counters.get(condition.counter) if isinstance(condition, Condition) else None
+        if condition is not None and counter is not None and counter.per is Per.GROUP:
+            message = f"{counter.id} has one value for the whole group, and no member's: name a counter of each member"
+            yield Finding(("conditions", condition.id, "counter"), message, (("counters", counter.id, "per"),))
 
 
 def fired(catalogue: Catalogue) -> Iterator[Finding]:
