@@ -28,7 +28,7 @@ from config.units import GroupId, Instant, Seconds, format_span
 from handler import logs
 from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
-from trigger.forecast.cohorts import Cohort, Lane, joined
+from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
 from trigger.forecast.leads import LearnedTime, lead_of
 from trigger.policies.forecasting import Forecasting, Foresight, Loads, lanes_of
 
@@ -58,6 +58,8 @@ class ForecastKeeper:
         """Slot → number of the last hour of which everything learned was written."""
         self._leads: dict[GroupId, Seconds] = {}
         """The boot times that were learned, by which forecasts go for which none is declared."""
+        self._tried: dict[Lane, Terms] = {}
+        """What was last learned again: if the disk refused, it is not tried at every tick."""
         self._pending: set[Lane] = set()
         """Forecasts that have begun anew while they are learned from their loads."""
         self._one_by_one = asyncio.Lock()
@@ -126,6 +128,8 @@ class ForecastKeeper:
             known = {lane for cohort in forecasting.cohorts for lane in cohort.lanes}
             self._go_by(groups, forecasting, [each for each in changed if each.lane not in known])
             later = [each for each in changed if each.lane in known - self._pending]
+            later = [each for each in later if self._tried.get(each.lane) != each.terms]
+            self._tried.update({each.lane: each.terms for each in later})
             self._pending.update(each.lane for each in later)
             if later:
                 logs.say("forecast_looks_ahead", group=group, boot=format_span(lead))
@@ -252,7 +256,8 @@ class ForecastKeeper:
         for _ in range(_MOST_PARTS):
             history = await asyncio.to_thread(folder.history, kept)
             cohort = forecasting.begun(kept.lane, kept.terms, history.first) if cohort is None else cohort
-            if cohort is None:
+            if cohort is None or not len(history.loads):  # nothing to learn from: it begins anew
+                self._go_by(groups, forecasting, [kept])
                 return
             await asyncio.to_thread(_learn, forecasting, cohort, {kept.lane: history}, cohort.number + _PART)
             if cohort.number != _number_of(forecasting, kept.lane):

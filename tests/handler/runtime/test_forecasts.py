@@ -15,7 +15,7 @@ from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, PolicyId
 from handler.runtime.forecasts import ForecastKeeper
-from handler.store.forecast_files import ForecastFolder
+from handler.store.forecast_files import ForecastFolder, History
 from tests.support.forecasting import AHEAD, MONDAY, WEB, Fed, a_forecast, fed
 from tests.support.loads import a_wave
 from trigger.forecast.cohorts import Lane
@@ -152,6 +152,46 @@ def test_another_time_of_members_counts_once_the_forecast_was_learned_again(tmp_
     assert after is not None
     assert (meanwhile.within, after.within) == (60.0 + 60.0, 300.0 + 60.0)
     assert after.days > 0.03  # what the loads of before taught was not lost
+
+
+def test_without_a_load_another_time_of_members_counts_at_once(tmp_path: Path) -> None:
+    async def scene() -> tuple[int, Foreseen | None]:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY)
+        await life.keeper.look_ahead(SLOT, {WEB: None})
+        await life.lives([math.nan] * 3)
+        await life.keeper.look_ahead(SLOT, {WEB: took(280.0)})
+        while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        await life.keeper.look_ahead(SLOT, {WEB: took(280.0)})
+        return life.keeper.learning, (await life.lives([12.0] * 3))[-1]
+
+    learning, found = asyncio.run(scene())
+
+    assert learning == 0
+    assert found is not None
+    assert found.within == 300.0 + 60.0
+
+
+def test_a_disk_that_refuses_is_not_asked_to_learn_at_every_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> tuple[int, int]:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY)
+        await life.lives([12.0] * 3)
+        monkeypatch.setattr(ForecastFolder, "history", _refuse)
+        learning = []
+        for _ in range(2):
+            await life.keeper.look_ahead(SLOT, {WEB: took(280.0)})
+            learning.append(life.keeper.learning)
+            while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+                await asyncio.sleep(0.01)
+        return learning[0], learning[1]
+
+    assert asyncio.run(scene()) == (1, 0)
+
+
+def _refuse(*_: object) -> History:
+    raise OSError("the disk refuses")
 
 
 def test_a_folder_that_refuses_costs_nothing_but_memory_of_it(tmp_path: Path) -> None:
