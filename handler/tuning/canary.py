@@ -15,8 +15,8 @@ from config.units import Instant, Seconds
 from handler.ports.canaries import Canary, CanaryDay, FleetFigures
 from handler.tuning.outcomes import Goal, Outcome
 
-NEEDED: Seconds = 3 * 86_400.0
-"""Time to compare before anything is proposed."""
+NEEDED = 3
+"""Days to compare before anything is proposed."""
 KEPT = 30
 """Days."""
 _DAY: Seconds = 86_400.0
@@ -58,8 +58,8 @@ def judged(canary: Canary) -> Judgement:
 
 
 def _verdict(canary: Canary, span: Seconds, declared: FleetFigures, tried: FleetFigures) -> tuple[Verdict, str]:
-    if span < NEEDED:
-        return Verdict.WAIT, f"{span / _DAY:.1f} days of {NEEDED / _DAY:.0f} are compared"
+    if len(canary.days) < NEEDED:
+        return Verdict.WAIT, f"{len(canary.days)} of {NEEDED} days are compared"
     over = declared.over / (span / _DAY) if canary.over is None else canary.over
     goal = Goal(over=over, changes=canary.changes)
     does_less, is_over_less = tried.hours < declared.hours - _SAME, tried.over < declared.over - _SAME

@@ -61,12 +61,18 @@ def test_a_setting_is_proposed_if_it_does_better_by_the_goal(
     assert judgement.span == 3 * DAY
 
 
+def test_three_days_count_though_each_is_known_from_its_first_tick_to_its_last_only() -> None:
+    days = [a_day(number, figures(10.0, 0.0), figures(9.0, 0.0), DAY - 600.0) for number in (1, 2, 3)]
+
+    assert judged(a_canary(*days)).verdict is Verdict.SWITCH
+
+
 def test_nothing_is_proposed_before_three_days_are_compared() -> None:
     days = [a_day(number, figures(10.0, 0.0), figures(1.0, 0.0)) for number in (1, 2)]
 
     judgement = judged(a_canary(*days))
 
-    assert (judgement.verdict, judgement.because) == (Verdict.WAIT, "2.0 days of 3 are compared")
+    assert (judgement.verdict, judgement.because) == (Verdict.WAIT, "2 of 3 days are compared")
     assert judged(a_canary()).verdict is Verdict.WAIT
 
 

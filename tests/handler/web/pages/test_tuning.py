@@ -160,7 +160,7 @@ def test_a_setting_runs_as_a_canary_until_it_is_stopped(daemon: Daemon, browser:
     assert "Nothing that is declared changes." in acted(page, "act-canary")
     shown = page.run("document.getElementById('canary').textContent")
     assert "conditions.busy.above = 60" in shown
-    assert "Too early to say: 0.0 days of 3 are compared." in shown
+    assert "Too early to say: 0 of 3 days are compared." in shown
     acted(page, "act-stop")
     assert page.run("document.getElementById('canary') === null")
     assert not page.problems
