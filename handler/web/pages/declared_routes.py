@@ -6,11 +6,13 @@ audit trail are what they are there.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
+from markupsafe import Markup
 
 from config.document.statement import veiled
 from config.errors import Refused
@@ -53,11 +55,11 @@ def build_declared(operations: Operations) -> APIRouter:
 
     @routes.get(DECLARED, dependencies=[READS_OWN_ACCOUNT])
     async def everything(request: Request) -> Response:
-        return desk.everything(request)
+        return await desk.everything(request)
 
     @routes.get(f"{DECLARED}/{{section}}/new", dependencies=[TUNES_OWN_ACCOUNT])
     async def blank(request: Request, section: Section) -> Response:
-        return desk.form(request, section, None)
+        return await desk.form(request, section, None)
 
     @routes.post(f"{DECLARED}/{{section}}/new", dependencies=[TUNES_OWN_ACCOUNT])
     async def make(request: Request, section: Section) -> Response:
@@ -65,7 +67,7 @@ def build_declared(operations: Operations) -> APIRouter:
 
     @routes.get(f"{DECLARED}/{{section}}/at/{{id}}", dependencies=[READS_ENTITY])
     async def one(request: Request, section: Section, id: str) -> Response:
-        return desk.form(request, section, operations.declarations.one(section, id))
+        return await desk.form(request, section, operations.declarations.one(section, id))
 
     @routes.post(f"{DECLARED}/{{section}}/at/{{id}}", dependencies=[TUNES_ENTITY])
     async def change(request: Request, section: Section, id: str) -> Response:
@@ -80,66 +82,63 @@ class _DeclaredDesk:
     def __init__(self, operations: Operations) -> None:
         self._operations, self._desk = operations, LoginDesk(operations)
 
-    def everything(self, request: Request) -> Response:
+    async def everything(self, request: Request) -> Response:
         """Answer with all that is declared."""
-        actor = actor_of(request)
+        page = await asyncio.to_thread(self._listed, actor_of(request))
+        return self._desk.framed("Declared · Trimtab", page, 200, visitor=_visitor(request))
+
+    def _listed(self, actor: Actor) -> Markup:
         entries = self._operations.declarations.all(actor.grants)
         tunes = self._allows(actor, Right(Verb.TUNE, OWN_ACCOUNT))
         documents = {(each.section.value, each.id): _veiled(each) for each in entries}
-        page = declared_page(entries, tunes=tunes, documents=documents)
-        return self._desk.framed("Declared · Trimtab", page, 200, visitor=_visitor(request))
+        return declared_page(entries, tunes=tunes, documents=documents)
 
-    def form(self, request: Request, section: Section, entry: DeclaredEntry | None, message: str = "") -> Response:
-        """Answer with the form of an entity, or with the entity alone if the visitor cannot change it."""
-        actor, sent = actor_of(request), message != ""
+    async def form(
+        self,
+        request: Request,
+        section: Section,
+        entry: DeclaredEntry | None,
+        *,
+        message: str = "",
+        texts: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Answer with the form of an entity, or with the entity alone if the visitor cannot change it.
+
+        Args:
+            request: the visitor's.
+            section: where the entity is, or is to be.
+            entry: the entity; ``None``: a new one.
+            message: why what was sent is refused; empty: nothing was sent.
+            texts: what was sent, so that nothing has to be written twice; ``None``: as it is declared.
+        """
+        actor, status = actor_of(request), _CONFLICT if message else 200
         if entry is not None and (entry.owner == "file" or not self._allows(actor, _tuning(entry))):
             page = document_page(entry, _veiled(entry))
-            return self._desk.framed(f"{entry.name} · Trimtab", page, 200, visitor=_visitor(request))
-        account = actor.account if entry is None else entry.account
+            return self._desk.framed(f"{entry.name} · Trimtab", page, status, visitor=_visitor(request))
         form = EntityForm(
             section=section,
             entry=entry,
-            texts=texts_before(section, entry),
-            names=self._names(actor, account),
+            texts=texts_before(section, entry) if texts is None else texts,
+            names=await asyncio.to_thread(self._names, actor, actor.account if entry is None else entry.account),
             csrf=_visitor(request).csrf,
+            name="" if texts is None else texts.get("name", ""),
             message=message,
             group_state=self._group_state(actor, section, entry),
         )
-        return self._framed(request, form, _CONFLICT if sent else 200)
+        return self._desk.framed("Declared · Trimtab", form_page(form), status, visitor=_visitor(request))
 
     async def sent(self, request: Request, section: Section, entry: DeclaredEntry | None) -> Response:
         """Carry out what a form says, or show it again with why not."""
         texts, actor = form_of(await request.body()), actor_of(request)
+        act = texts.get("act")
         try:
             outcome = await perform(self._operations, _wanted(section, entry, texts), actor)
             if isinstance(outcome, Redeclared) and outcome.problems:
                 raise Refused("; ".join(str(problem.message) for problem in outcome.problems[:3]))
         except Refused as error:
-            return self._again(request, section, entry, texts, str(error))
-        stays = entry is not None and texts.get("act") in {"disable", "enable"}
+            return await self.form(request, section, entry, message=str(error), texts=texts if act == "save" else None)
+        stays = entry is not None and act in {"disable", "enable"}
         return RedirectResponse(href(section, entry.id) if entry is not None and stays else DECLARED, _SEE_OTHER)
-
-    def _again(
-        self, request: Request, section: Section, entry: DeclaredEntry | None, texts: Mapping[str, str], message: str
-    ) -> Response:
-        """Answer with what was sent, so that nothing has to be written twice."""
-        if texts.get("act") != "save":
-            return self.form(request, section, entry, message)
-        actor = actor_of(request)
-        form = EntityForm(
-            section=section,
-            entry=entry,
-            texts=texts,
-            names=self._names(actor, actor.account if entry is None else entry.account),
-            csrf=_visitor(request).csrf,
-            name=texts.get("name", ""),
-            message=message,
-            group_state=self._group_state(actor, section, entry),
-        )
-        return self._framed(request, form, _CONFLICT)
-
-    def _framed(self, request: Request, form: EntityForm, status: int) -> Response:
-        return self._desk.framed("Declared · Trimtab", form_page(form), status, visitor=_visitor(request))
 
     def _names(self, actor: Actor, account: AccountId) -> Names:
         """Return what a document of an account may name: what the account has, and what it may use of the file."""
