@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -26,9 +27,9 @@ from aggregator.frames import WindowKey
 from aggregator.rates import NO_BASELINE, Columns, Measured, columns_of, measure, measure_all, readings_of
 from aggregator.rings import Ring
 from aggregator.stretches import SavedRows
-from collector.samples import Floats, Layout, Scrape
+from collector.samples import Floats, Layout, Scrape, Series
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Moment
+from config.units import CounterId, GroupId, MemberName, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +103,25 @@ class Aggregator:
             return {}
         rows = np.flatnonzero(self._measured.outside)
         return dict(zip(rows.tolist(), self._measured.value[rows].tolist(), strict=True))
+
+    def member_values(self, group: GroupId, most: int) -> Mapping[tuple[CounterId, MemberName], float]:
+        """Return what each member showed at the last `take`, in the counter's unit; of a rising counter, the rate.
+
+        Of each counter the first ``most`` members by name that have a value; an answer outside the range is none.
+        Counters of the group as a whole are left out.
+        """
+        if self._measured is None or self._layout is None:
+            return {}
+        series, found = self._layout.layout.series, dict[tuple[CounterId, MemberName], float]()
+        members = set[MemberName]()
+        for row in range(bisect_left(series, group, key=_group_of), bisect_right(series, group, key=_group_of)):
+            _, counter, member = series[row]
+            if member is None or not self._measured.usable[row]:
+                continue
+            if member in members or len(members) < most:
+                members.add(member)
+                found[counter, member] = float(self._measured.value[row])
+        return found
 
     def take(self, scrape: Scrape, times: Mapping[GroupId, float] | None = None) -> TickFrames:
         """Add one poll to the windows, and return the frames of all groups in the cohort.
@@ -346,6 +366,10 @@ class Aggregator:
 
 
 _NO_RUN = -1
+
+
+def _group_of(series: Series) -> GroupId:
+    return series.group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -183,6 +183,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         schedules=_schedules(entry.policies, document),
         named=tuple(PolicyId(name) for name in entry.policies),
         observed=tuple(CounterId(name) for name in entry.observe),
+        member_values=entry.member_values,
         mode=entry.mode,
         quiet_time=entry.quiet_time,
         blind_floor=entry.blind.floor,

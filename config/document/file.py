@@ -163,6 +163,12 @@ class GroupDocument(Declared):
     observe: list[Name] = key(
         "Counters that are measured and exported for their own sake; no size follows from them.", ["cpu"], default=[]
     )
+    member_values: Annotated[int, Field(ge=0, le=1000)] = key(
+        "Members whose own values are exported, the first by name; 0: only figures of all members together.",
+        50,
+        default=0,
+        unit="members",
+    )
     mode: Annotated[Mode, _Lax] = key(
         "off: nothing. advise: computes and records everything, touches nothing. act.", "act", default="act"
     )

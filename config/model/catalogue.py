@@ -276,6 +276,8 @@ class Group:
     """What the file lists: both, and what the size follows by one name."""
     observed: tuple[CounterId, ...] = ()
     """Counters that are measured and exported for their own sake."""
+    member_values: int = 0
+    """Members whose own values are exported."""
     mode: Mode = Mode.ACT
     quiet_time: Seconds = 300.0
     """After a resize by a person or an alarm without a policy."""

@@ -9,13 +9,15 @@ from pathlib import Path
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from grafana.build import collector, fleet, group, trimtab
+from grafana.build import clouds, collector, fleet, group, members, trimtab
 
 FOLDER = Path(__file__).parent.parent / "dashboards"
 _DASHBOARDS = {
     "fleet": fleet.dashboard,
     "group": group.dashboard,
+    "members": members.dashboard,
     "collector": collector.dashboard,
+    "clouds": clouds.dashboard,
     "trimtab": trimtab.dashboard,
 }
 

@@ -1,14 +1,12 @@
-"""*Trimtab itself*, its connections to others: endpoints, claims, notices, webhooks, pushes, and the recording."""
+"""*Trimtab itself*, its connections to others: workers, notices, webhooks, pushes, and the recording."""
 
 from __future__ import annotations
 
 from grafana.build.frame import HERE
 from grafana.build.panels import (
     BYTES,
-    GREEN,
     MOMENT,
     RED,
-    YELLOW,
     Panel,
     PanelQuery,
     bars,
@@ -17,49 +15,8 @@ from grafana.build.panels import (
     hiding,
     lines,
     steps,
-    timeline,
 )
-from grafana.build.queries import events, ever
-
-
-def reaching() -> list[Panel]:
-    """Whether clouds and balancers answer, and whether this daemon is the one that keeps the members."""
-    opened, half = (f'trimtab_endpoint_circuit{{{HERE}, position="{word}"}}' for word in ("open", "half_open"))
-    return [
-        timeline(
-            "Circuit of each endpoint",
-            "Whether an endpoint of a cloud or balancer is called, left alone since it did not answer, or tried again.",
-            PanelQuery(f"2 * {opened} + ignoring (position) {half}", "{{endpoint}}"),
-            states={0: ("closed", GREEN), 1: ("half_open", YELLOW), 2: ("open", RED)},
-        ),
-        hiding(
-            bars(
-                "Calls that were not sent",
-                "Calls that were kept back, since their endpoint did not answer those before.",
-                events(f"trimtab_endpoint_unsent_calls_total{{{HERE}}}", "{{endpoint}}", "endpoint"),
-            )
-        ),
-        steps(
-            "Store generation",
-            "Counter of each daemon's claim. A daemon whose members have a greater one is superseded: it does nothing.",
-            PanelQuery(f"trimtab_generation{{{HERE}}}", "{{instance}}"),
-            PanelQuery(f"trimtab_superseded{{{HERE}}}", "{{instance}} superseded"),
-        ).override_by_regexp(".*superseded", list(dashed(RED))),
-        hiding(
-            lines(
-                "Waiting for a person",
-                "1 for a group whose store may be older than its members: trimtab store adopt confirms it.",
-                ever(f"trimtab_group_older_store{{{HERE}}}", "{{group}}", "group"),
-            )
-        ),
-        hiding(
-            lines(
-                "Claims that cannot be written",
-                "1 for a cloud that does not take this daemon's claim: two daemons there could not detect each other.",
-                ever(f"trimtab_claim_unwritten{{{HERE}}}", "{{instance}}: {{cloud}}"),
-            )
-        ),
-    ]
+from grafana.build.queries import events
 
 
 def workers() -> list[Panel]:

@@ -192,6 +192,11 @@ def _forecast() -> list[Panel]:
             PanelQuery(f"trimtab_forecast_enough_members{{{GROUP}}}", "{{policy}}: enough"),
         ).override_by_regexp(".*(needed|enough)", list(dashed(RED))),
         lines(
+            "What a member carries",
+            "In the unit of the load, where that is learned from how hard members work.",
+            PanelQuery(f"trimtab_forecast_member_carries{{{GROUP}}}", "{{policy}}"),
+        ),
+        lines(
             "Load that the headroom missed",
             "The part of the load of the last days beyond the virtual fleet that the group follows.",
             PanelQuery(f"trimtab_forecast_missed_ratio{{{GROUP}}}", "{{policy}}"),

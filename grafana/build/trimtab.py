@@ -5,7 +5,7 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from grafana.build.alerts_panels import reaching, recording, telling, workers
+from grafana.build.alerts_panels import recording, telling, workers
 from grafana.build.frame import HERE, filled, frame
 from grafana.build.panels import (
     BYTES,
@@ -22,10 +22,9 @@ from grafana.build.panels import (
     lines,
     rows,
     stacked,
-    steps,
     to_console,
 )
-from grafana.build.queries import beyond, events, flowing, mean, quantile
+from grafana.build.queries import beyond, flowing, mean, quantile
 
 
 def dashboard() -> Dashboard:
@@ -39,7 +38,6 @@ def dashboard() -> Dashboard:
     filled(whole, *_figures())
     filled(whole.with_row(Row("Deciding")), *_deciding())
     filled(whole.with_row(Row("Converging")), *_converging())
-    filled(whole.with_row(Row("Clouds, balancers, store")), *reaching())
     filled(whole.with_row(Row("Workers")), *workers())
     filled(whole.with_row(Row("Notices, webhooks, pushes")), *telling())
     filled(whole.with_row(Row("Recording")), *recording())
@@ -124,21 +122,8 @@ def _deciding() -> list[Panel]:
 
 def _converging() -> list[Panel]:
     passes = flowing(f"trimtab_converge_passes_total{{{HERE}}}", "{{result}}", "result")
-    made = events(f"trimtab_actions_total{{{HERE}}}", "{{step}}, {{result}}", "step", "result")
     return [
         hiding(stacked("Passes", "Convergence passes, by the worst that happened in each.", passes, unit="ops")),
-        hiding(bars("Steps", "Calls to clouds and balancers, and what became of them.", made)),
-        lines(
-            "Duration of steps",
-            "95 % of calls end within this, by step. Empty while nothing is done.",
-            PanelQuery(quantile(0.95, "action_duration", "step"), "{{step}}"),
-            unit=SECONDS,
-        ),
-        steps(
-            "Creates left",
-            "The least that the hourly budgets of any group and its cloud still allow.",
-            PanelQuery(f"min by (instance) (trimtab_group_creates_left{{{HERE}}})", "{{instance}}"),
-        ),
     ]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, assert_never
 
 from aggregator.frames import Aggregate, Cell, Insufficient, WindowKey
 from config.model.reductions import Reduce
-from config.units import GroupId, Instant, PolicyId, Seconds
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.observability.exposition import figure, series
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.steady_ticks import SteadyTick, UnchangedTick
@@ -61,12 +61,14 @@ MOVING = (
     ("observed_value", "What a counter that is observed showed over the last interval; absent while there is nothing."),
     ("observed_heard_members", "Members behind it."),
     ("observed_expected_members", "Members that should have answered."),
+    ("member_value", "What a member showed at the last tick, where that is exported; absent while it has no value."),
 )
 """Families that change with every tick."""
 
 _POLICY = ("group", "policy")
 _CONDITION = ("group", "policy", "condition")
 _OBSERVED = ("group", "counter", "across")
+_MEMBER = ("group", "counter", "member")
 _INFO = (*_CONDITION, "counter", "unit", "compare")
 
 _Row = tuple[tuple[str, ...], float | None]
@@ -93,12 +95,19 @@ class LastTick(NamedTuple):
     unchanged: SteadyTick | UnchangedTick | None
     foreseen: Mapping[PolicyId, Foreseen]
     observed: Mapping[WindowKey, Cell]
+    members: Mapping[tuple[CounterId, MemberName], float]
 
 
 def last_tick_of(runtime: GroupRuntime) -> LastTick:
     """Return what is known of a group's last tick."""
     return LastTick(
-        runtime.id, runtime.decided_at, runtime.explained, runtime.unchanged, runtime.foreseen, runtime.observed
+        runtime.id,
+        runtime.decided_at,
+        runtime.explained,
+        runtime.unchanged,
+        runtime.foreseen,
+        runtime.observed,
+        runtime.member_values,
     )
 
 
@@ -146,6 +155,7 @@ def moving_lines(tick: LastTick) -> Iterator[str]:
     yield _text("observed_value", _OBSERVED, [(key, each.value) for key, each in observed])
     yield _text("observed_heard_members", _OBSERVED[:2], [(key, each.heard) for key, each in averages])
     yield _text("observed_expected_members", _OBSERVED[:2], [(key, each.expected) for key, each in averages])
+    yield _text("member_value", _MEMBER, [((group, *key), value) for key, value in tick.members.items()])
 
 
 def _measured(policies: Sequence[PolicyExplanation], unchanged: SteadyTick | UnchangedTick | None) -> list[_Figures]:

@@ -122,7 +122,7 @@ class Decider:
         self._judgings = {}
         self._observed = {}
         for runtime in self._runtimes.values():
-            runtime.observed = {}
+            runtime.observed, runtime.member_values = {}, {}
         for slot in slots:
             aggregator = Aggregator(catalogue, slot.groups)
             for old in before:
@@ -203,6 +203,9 @@ class Decider:
         for group, keys in self._observing(catalogue, slot).items():
             if group in self._runtimes:
                 self._runtimes[group].observed = {key: frames[group].cells[key] for key in keys}
+        for runtime in runtimes:
+            if most := catalogue.groups[runtime.id].member_values:
+                runtime.member_values = aggregator.member_values(runtime.id, most)
         foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall)
         await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at, foresight)
         done = self._clock()

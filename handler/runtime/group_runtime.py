@@ -15,7 +15,7 @@ from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
 from collector.targets import Roster
 from config.model.catalogue import Catalogue, Mode
-from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
+from config.units import ROOT_ACCOUNT, AccountId, CounterId, GroupId, Instant, MemberName, Moment, PolicyId, Seconds
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -105,6 +105,8 @@ class GroupRuntime:
     """How long its members take to boot and to drain."""
     observed: Mapping[WindowKey, Cell] = field(default_factory=dict)
     """What the counters that it observes showed at the last tick."""
+    member_values: Mapping[tuple[CounterId, MemberName], float] = field(default_factory=dict)
+    """What its members showed by themselves at the last tick, where that is exported."""
     story: Story | None = None
     """What the last tick showed; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)

@@ -12,7 +12,7 @@ from aggregator.specs import keys_for
 from config.model.catalogue import Catalogue
 from config.model.counters import CounterKind, Per
 from config.model.reductions import Reduce
-from config.units import GroupId
+from config.units import GroupId, MemberName
 from tests.support.aggregator import (
     WEB,
     Reading,
@@ -360,3 +360,32 @@ def test_the_memory_of_windows_does_not_grow_with_time() -> None:
     long.ticks(*({"a": 1.0} for _ in range(50)))
 
     assert short.aggregator.bytes < long.aggregator.bytes == before <= 10 * short.aggregator.bytes
+
+
+@pytest.mark.parametrize(
+    ("history", "most", "expected"),
+    [
+        pytest.param([], 9, {}, id="before the first tick"),
+        pytest.param([{"a": 10.0, "b": 20.0}], 9, {"a": 10.0, "b": 20.0}, id="each by itself"),
+        pytest.param([{"a": 10.0, "b": 20.0}, {"a": 15.0, "b": None}], 9, {"a": 15.0}, id="a silent one is left out"),
+        pytest.param([{"a": 10.0, "b": 101.0}], 9, {"a": 10.0}, id="outside the range is no value"),
+        pytest.param([{"a": None, "b": 20.0, "c": 30.0}], 1, {"b": 20.0}, id="the first by name that have one"),
+        pytest.param([{"a": 10.0}], 0, {}, id="none are asked for"),
+    ],
+)
+def test_what_each_member_showed_at_the_last_tick(history, most, expected):
+    watch = Watch(counter=PERCENT)
+    for number, answers in enumerate(history):
+        watch.tick(number, answers)
+
+    found = watch.aggregator.member_values(WEB, most)
+
+    assert found == {(PERCENT.id, MemberName(name)): value for name, value in expected.items()}
+    assert watch.aggregator.member_values(API, most) == {}
+
+
+def test_of_a_rising_counter_a_member_shows_its_rate():
+    watch = Watch(counter=RISING)
+    watch.ticks({"a": 100.0}, {"a": 300.0})
+
+    assert watch.aggregator.member_values(WEB, 9) == {(RISING.id, MemberName("a")): 20.0}

@@ -83,7 +83,7 @@ def test_it_leads_to_the_others_and_takes_the_choices_along(dashboard: dict[str,
 def test_it_leads_to_the_console_where_the_reader_says_that_it_is(dashboard: dict[str, Any]) -> None:
     variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
     _, link = dashboard["links"]
-    path = "/groups/${group}" if "group" in variables else "/"
+    path = "/groups/${group}" if "group" in variables and not variables["group"].get("multi") else "/"
 
     assert (variables["console"]["type"], variables["console"]["query"]) == ("textbox", "http://127.0.0.1:8460")
     assert (link["type"], link["url"]) == ("link", "${console:raw}" + path)

@@ -17,6 +17,7 @@ ELSEWHERE = {
     "trimtab_forecast_coming_members": "the fleet has no policy with a forecast",
     "trimtab_forecast_enough_members": "the fleet has no policy with a forecast",
     "trimtab_forecast_load_members": "the fleet has no policy with a forecast",
+    "trimtab_forecast_member_carries": "the fleet has no policy with a forecast",
     "trimtab_forecast_missed_ratio": "the fleet has no policy with a forecast",
     "trimtab_forecast_needed_members": "the fleet has no policy with a forecast",
     "trimtab_endpoint_circuit": "processes and a shared listener have no endpoint",

@@ -31,6 +31,7 @@ CHOSEN = {
     "$instance": ".*",
     "$group": "web",
     "$condition": ".*",
+    "$counter": ".*",
     "$__rate_interval": "5m",
     "$__range": "5m",
     "[1m]": "[5m]",
@@ -61,7 +62,7 @@ profiles:
 groups:
   web:
     {{profile: web, balancers: [{{use: edge, port: {service}}}], {clock}, min: 1, max: 3, policies: [out, in],
-     observe: [busy]}}
+     observe: [busy], member_values: 2}}
   mute: {{profile: mute, {clock}, min: 1, max: 2, policies: [out, in]}}
   broken: {{profile: broken, {clock}, min: 1, max: 1, policies: [out]}}
 """

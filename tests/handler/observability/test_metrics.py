@@ -258,7 +258,7 @@ def test_not_a_number_is_written_as_prometheus_spells_it() -> None:
 
 
 def test_an_observed_counter_is_exported_and_moves_no_size(bed: EngineBed) -> None:
-    text = model(observe="[scur]", policies="[]")
+    text = model(observe="[scur]", policies="[]", member_values=1)
     bed.declare(text.replace("counters: {load:", "counters: {scur: {haproxy: scur}, load:"))
 
     async def scene(up: Up) -> None:
@@ -269,6 +269,9 @@ def test_an_observed_counter_is_exported_and_moves_no_size(bed: EngineBed) -> No
         for across in ("avg", "min"):
             assert the(metrics, "trimtab_observed_value", group="web", counter="scur", across=across) is not None
         assert the(metrics, "trimtab_observed_expected_members", group="web", counter="scur") == 2
+        first, second = sorted(up.runtime.addresses)
+        assert the(metrics, "trimtab_member_value", group="web", counter="scur", member=first) == 90
+        assert the(metrics, "trimtab_member_value", group="web", counter="scur", member=second) is None
         bed.readings.value = None
         await up.until(lambda: the(metrics, "trimtab_observed_heard_members", group="web", counter="scur") == 0)
         assert the(metrics, "trimtab_observed_value", group="web", counter="scur", across="avg") is None
