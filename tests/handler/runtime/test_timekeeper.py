@@ -196,7 +196,7 @@ def test_housekeeping_is_due_within_the_hour_when_the_clock_was_set(
 
     async def scene(up: Up) -> None:
         await set_by(up, step)
-        job = up.engine._housekeeping._scheduler.get_job("prune")
+        job = up.engine.housekeeping._scheduler.get_job("prune")
         assert 0.0 < job.next_run_time.timestamp() - bed.read().wall <= 3600.0
 
     bed.run(scene)
