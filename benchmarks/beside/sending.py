@@ -74,7 +74,8 @@ class _Sender:
     """Gives each request to a connection that is free, or to the next that will be."""
 
     def __init__(self) -> None:
-        self._free: list[_Connection] = []
+        self._free: deque[_Connection] = deque()
+        """The one that is free for longest comes first: a connection that idles is closed by the daemon."""
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._open = 0
         self._is_last = False
@@ -91,7 +92,7 @@ class _Sender:
     def put(self, due: float, request: bytes) -> None:
         self._open += 1
         if self._free:
-            self._free.pop().ask(due, request)
+            self._free.popleft().ask(due, request)
         else:
             self._waiting.append((due, request))
 
