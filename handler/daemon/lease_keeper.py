@@ -7,14 +7,17 @@ and one value, by any thread, so it does not depend on the database or on this l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from config.document.places import ParsedText
 from config.errors import Refused, StoreError
 from config.units import Monotonic, Seconds
 from handler import logs
+from handler.daemon.own_file import declaration_digest
 from handler.leasing.lease import Held, Watched, held, may_act, may_take, watched
 from handler.leasing.workers import ClusterStatus, Looked, Presence, cluster_status
 from handler.runtime.loops import Guard
@@ -62,6 +65,9 @@ class LeaseKeeper:
         self.handing_over = asyncio.Event()
         """The lease is to be given back."""
         self._rests_until = Monotonic(0.0)
+        self._renewing = asyncio.Lock()
+        self._coming = ""
+        """Digest of the file that is being brought into force; empty: none is."""
         self.taken = 0
         """How often this process has taken the lease."""
 
@@ -148,6 +154,24 @@ class LeaseKeeper:
                 return
             await asyncio.sleep(self._span / _RENEWALS if self.left > self._span / 2 else _QUICKLY)
 
+    @contextlib.asynccontextmanager
+    async def announced(self, file: ParsedText) -> AsyncIterator[None]:
+        """Write which file is in force from now on, before the block has the store take what it declares.
+
+        A worker that takes over at any instant then cannot go back to the file before. If the block fails, the next
+        renewal writes the file that stays in force.
+
+        Raises:
+            StoreError: it cannot be written, or another worker has taken the lease.
+        """
+        self._coming = await asyncio.to_thread(declaration_digest, file)
+        try:
+            if not await self._renewed(str):
+                raise StoreError("another worker has taken the lease: nothing is brought into force here")
+            yield
+        finally:
+            self._coming = ""
+
     async def give_back(self) -> None:
         """Give the lease back, if it is still this process's, and leave it to others for one span."""
         state, self._state = self._state, None
@@ -209,17 +233,19 @@ class LeaseKeeper:
         return self._file_problem(seen.declaration)
 
     async def _renewed(self, declaration: Callable[[], str]) -> bool:
-        state = self._state
-        if not isinstance(state, Held):
-            return False
-        digest = await asyncio.to_thread(declaration)
-        asked = self._steady()
-        if not await asyncio.to_thread(self._lease.renew, state.epoch, self._own, self._span, digest):
-            self._state = None
-            return False
-        self._state = held(state.epoch, asked, self._span)
-        self._take_in(await asyncio.to_thread(self._lease.read), None)
-        return True
+        async with self._renewing:
+            state = self._state
+            if not isinstance(state, Held):
+                return False
+            digest = await asyncio.to_thread(declaration)
+            asked = self._steady()
+            digest = self._coming or digest
+            if not await asyncio.to_thread(self._lease.renew, state.epoch, self._own, self._span, digest):
+                self._state = None
+                return False
+            self._state = held(state.epoch, asked, self._span)
+            self._take_in(await asyncio.to_thread(self._lease.read), None)
+            return True
 
     def _take_in(self, seen: Looked, asked: Monotonic | None) -> None:
         self._seen = seen

@@ -307,7 +307,7 @@ class Engine:
         over = replace(over, quarantined=declared.quarantined, accounts=declared.accounts)
         await self._decider.stop()
         try:
-            async with self.queue.shut():
+            async with self.parts.announced(declared.file), self.queue.shut():
                 defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
                 edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
                 lost = self.parts.lost and self._declared is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from collector.clients.circuits import EndpointStatus
 from collector.clients.http.client import HttpClient
 from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
+from config.document.places import ParsedText
 from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue
@@ -78,3 +80,7 @@ class EngineParts:
     """The other workers on the store; ``None``: the daemon is no worker."""
     refuse: Callable[[Catalogue], None] = anything
     """Raises `DeclarationError` for a declaration that this daemon cannot run, though others could."""
+
+    def announced(self, file: ParsedText) -> AbstractAsyncContextManager[None]:
+        """Let other workers, if there are any, know which file the block brings into force. Raises `StoreError`."""
+        return nullcontext() if self.cluster is None else self.cluster.announced(file)

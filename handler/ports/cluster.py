@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from config.document.places import ParsedText
 from handler.leasing.workers import ClusterStatus
 
 
@@ -20,6 +22,10 @@ class Cluster(Protocol):
         Raises:
             Refused: no other worker could take it.
         """
+        ...
+
+    def announced(self, file: ParsedText) -> AbstractAsyncContextManager[None]:
+        """Let the other workers know which file the block brings into force; `StoreError`: that cannot be written."""
         ...
 
     @property

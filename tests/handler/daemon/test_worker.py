@@ -98,8 +98,30 @@ def test_a_standby_with_another_file_does_not_take_over_and_says_so(bed: Workers
     holder.declare(bed.model.replace("max: 60", "max: 3"))
     assert holder.trimtab("reload").code == 0
     until(lambda: roles(holder)[barred.name] == "standby", every=0.05)
+    for worker in (holder, barred):  # as the other tests of this bed expect them, in whatever order they run
+        worker.declare(bed.model)
+    assert holder.trimtab("reload").code == 0
+    until(lambda: roles(holder)[barred.name] == "standby", every=0.05)
+
+
+@pytest.mark.real("postgres")
+def test_as_soon_as_a_reload_answers_no_other_worker_goes_back_to_the_file_before(bed: WorkersBed) -> None:
+    holder, other = bed.holder(), standby(bed)
+    before = bed.rows("SELECT declaration FROM lease")
+    holder.declare(bed.model.replace("max: 60", "max: 4"))
+
+    assert holder.trimtab("reload").code == 0
+    taken = bed.rows("SELECT declaration FROM lease")
+    holder.declare("groups: {")
+    refused = holder.trimtab("reload")
+
+    assert taken not in ([], before)
+    assert (refused.code, bed.rows("SELECT declaration FROM lease")) == (1, taken)
+    until(lambda: roles(holder)[other.name] == "barred", every=0.05)
     holder.declare(bed.model)
     assert holder.trimtab("reload").code == 0
+    assert bed.rows("SELECT declaration FROM lease") == before
+    until(lambda: roles(holder)[other.name] == "standby", every=0.05)
 
 
 @pytest.mark.real("postgres")
@@ -108,6 +130,7 @@ def test_a_reload_that_other_workers_could_not_go_on_with_is_refused(bed: Worker
     holder.declare(f"{bed.model}balancers: {{near: {{shared_listener: {{listen: '127.0.0.1:1'}}}}}}\n")
     refused = holder.trimtab("reload")
     assert (refused.code, "a shared listener belongs to one machine" in refused.out) == (1, True)
+    holder.declare(bed.model)
 
 
 @pytest.mark.real("postgres")
