@@ -112,6 +112,16 @@ class Circuits:
         finally:
             self._ended(endpoint, call, sending.how)
 
+    def check(self, endpoint: str) -> None:
+        """Look once more, just before the first byte: threads may have been stopped since the call began.
+
+        Raises:
+            Unsent: nothing may be sent now.
+        """
+        why = self._held_back()
+        if why:
+            raise Unsent(f"nothing is sent to {endpoint}: {why}", retry_after=_SOON)
+
     def statuses(self) -> tuple[EndpointStatus, ...]:
         """Return the status of every endpoint that was called recently."""
         now = self._clock()
@@ -125,9 +135,7 @@ class Circuits:
         return tuple(_status(endpoint, entry, now) for endpoint, entry in entries)
 
     def _begun(self, endpoint: str, within: Seconds) -> CircuitCall:
-        why = self._held_back()
-        if why:
-            raise Unsent(f"nothing is sent to {endpoint}: {why}", retry_after=_SOON)
+        self.check(endpoint)
         now = self._clock()
         with self._turn:
             entry = self._entries.get(endpoint, _Entry(used=now.steady))

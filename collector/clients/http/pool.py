@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import queue
 import threading
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from collector.clients.circuits import Circuits, endpoint_of, gateway_error, sending
 from collector.clients.http.http_errors import why
+from config.errors import Unsent
 from config.units import Seconds
 
 _AT_MOST = 64 * 2**20
@@ -24,6 +27,44 @@ _AGAIN = urllib3.Retry(
 )
 """The server may close a kept connection just as it is used again: requests that only read are sent again."""
 urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # `insecure` is declared, and `check` warns of it
+
+
+class _Checked(HTTPConnection):
+    """A connection that asks once more whether it may send, when it is there and nothing has been sent yet.
+
+    Between the beginning of a call and its first byte are threads, name lookups and handshakes: time enough for a
+    worker that was stopped there to lose its lease.
+    """
+
+    check: ClassVar[Callable[[str], None]]
+
+    def send(self, data: Any) -> None:  # noqa: ANN401 as it is above
+        if self.sock is None:
+            self.connect()
+        type(self).check(f"{self.host}:{self.port}")
+        super().send(data)
+
+
+class _CheckedTls(_Checked, HTTPSConnection):
+    pass
+
+
+class _Adapter(HTTPAdapter):
+    """Makes connections that ask ``circuits`` before they send."""
+
+    def __init__(self, circuits: Circuits | None, retries: urllib3.Retry | int) -> None:
+        self._circuits = circuits
+        super().__init__(pool_maxsize=_CONNECTIONS, max_retries=retries)
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 as it is above
+        super().init_poolmanager(*args, **options)
+        if self._circuits is not None:
+            asking = {"check": staticmethod(self._circuits.check)}
+            plain, tls = (type(each.__name__, (each,), asking) for each in (_Checked, _CheckedTls))
+            self.poolmanager.pool_classes_by_scheme = {
+                "http": type("CheckedPool", (urllib3.HTTPConnectionPool,), {"ConnectionCls": plain}),
+                "https": type("CheckedTlsPool", (urllib3.HTTPSConnectionPool,), {"ConnectionCls": tls}),
+            }
 
 
 class Pool(requests.Session):
@@ -44,7 +85,7 @@ class Pool(requests.Session):
         self.trust_env = False
         self._within, self._at_most, self._circuits = within, at_most, circuits
         for scheme in ("http://", "https://"):
-            self.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=self.retries))
+            self.mount(scheme, _Adapter(circuits, self.retries))
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:  # noqa: ANN401 as it is above
         """Send one request.
@@ -57,6 +98,9 @@ class Pool(requests.Session):
         with sending(self._circuits, endpoint_of(request.url or ""), self._within) as one:
             try:
                 response = self._fetched(request, options)
+            except Unsent:
+                one.answered()  # the endpoint is not to blame
+                raise
             except requests.RequestException as error:
                 one.failed(why(error))
                 raise
@@ -92,12 +136,12 @@ class BoundedPool(Pool):
     retries: ClassVar[urllib3.Retry | int] = 0
 
     def _fetched(self, request: requests.PreparedRequest, options: dict[str, Any]) -> requests.Response:
-        answers: queue.SimpleQueue[requests.Response | requests.RequestException] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[requests.Response | requests.RequestException | Unsent] = queue.SimpleQueue()
 
         def fetch() -> None:
             try:
                 answers.put(super(BoundedPool, self)._fetched(request, options))
-            except requests.RequestException as error:
+            except (requests.RequestException, Unsent) as error:
                 answers.put(error)
 
         threading.Thread(target=fetch, daemon=True, name="cloud").start()
@@ -105,7 +149,7 @@ class BoundedPool(Pool):
             answer = answers.get(timeout=self._within)
         except queue.Empty:
             raise requests.Timeout("no answer in time") from None
-        if isinstance(answer, requests.RequestException):
+        if isinstance(answer, requests.RequestException | Unsent):
             raise answer
         return answer
 
