@@ -22,13 +22,7 @@ from handler.convergence.inventory import AskedListing
 from handler.convergence.leftovers import Journal, lifted
 from handler.convergence.pass_plan import PassPlanner, PlannedPass
 from handler.convergence.pass_threads import waiting
-from handler.convergence.passes import (
-    Pass,
-    halted,
-    hands_off,
-    with_obstacles,
-    with_tended,
-)
+from handler.convergence.passes import Pass, halted, hands_off, with_obstacles, with_tended
 from handler.convergence.provisions import Provisions, Tended
 from handler.convergence.quotas import QuotaReading, Quotas, obstacles_of
 from handler.convergence.stale_backends import deregister

@@ -11,8 +11,7 @@ be longer than a step: up to one and a half intervals, the value of the tick cou
 Of a longer gap only the steps of one interval have the value, and the others no data. A tick in the step of the one
 before changes nothing.
 
-A load counts as the nearest number of 32 bits, because that is what is kept on disk: a state that is learned again from
-there is the same state.
+A load counts as the nearest number of 32 bits, as it is kept on disk: what is learned again from there is the same.
 """
 
 from __future__ import annotations
