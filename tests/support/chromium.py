@@ -62,6 +62,8 @@ class Browser:
         while True:
             message = self._next(deadline, method)
             if message.get("id") == self._last:
+                if "navigated or closed" in str(message.get("error")):
+                    raise PageLeft(method)
                 assert "error" not in message, f"{method}: {message['error']}"
                 result: dict[str, Any] = message["result"]
                 return result
@@ -78,6 +80,10 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         decoded: dict[str, Any] = json.loads(message)
         return decoded
+
+
+class PageLeft(AssertionError):
+    """The page was left, for another one or by reloading, while something was asked of it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,10 +150,16 @@ class Page:
     def until(self, script: str, within: float = PATIENT, doing: Callable[[], None] = lambda: None) -> None:
         """Wait until an expression is true, ``doing`` something between two looks."""
         deadline = time.monotonic() + within
-        while not self.run(f"Boolean({script})"):
+        while not self._holds(script):
             doing()
             assert time.monotonic() < deadline, f"not within {within} s: {script}; shown: {self.text()}"
             time.sleep(0.05)
+
+    def _holds(self, script: str) -> bool:
+        try:
+            return bool(self.run(f"Boolean({script})"))
+        except PageLeft:  # the next look is at the page that comes
+            return False
 
     def text(self) -> str:
         """What a person reads."""
