@@ -236,7 +236,7 @@ def test_a_first_tick_waits_for_the_listing_without_which_windows_would_end(bed:
 
 def test_windows_are_empty_after_a_restart_that_took_longer_than_an_interval_and_a_half(bed: EngineBed) -> None:
     _held(bed)
-    bed.later += 30.0
+    bed.later += 60.0
 
     async def after(up: Up) -> None:
         await up.grown(2)
