@@ -175,6 +175,7 @@ def _group(id: GroupId, entry: written.GroupDocument, for_all: Notify | None, do
         id=id,
         profile=ProfileId(entry.profile),
         balancers=tuple(BalancerUse(balancer=BalancerId(use.use), port=use.port) for use in entry.balancers),
+        exclusive=entry.exclusive,
         minimum=entry.min,
         maximum=entry.max,
         initial=entry.initial,

@@ -12,7 +12,7 @@ from config.checks.balancers import unpinned
 from config.checks.findings import Finding, problem_of
 from config.checks.oscillation import Resize, overlapping
 from config.checks.reachability import Certain, certainties
-from config.checks.vain_entries import unchecked, unheard, unused
+from config.checks.vain_entries import exclusive_of_nothing, unchecked, unheard, unused
 from config.errors import Problem, by_place
 from config.model.adjustments import AdjustmentVerb, outright
 from config.model.catalogue import Catalogue, Group, Policy, ProcessCloud, Profile, SimulatedCloud, Victims
@@ -41,6 +41,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *_zones_of_nowhere(catalogue),
         *vain_schedules.cancelled(catalogue),
         *unchecked(catalogue),
+        *exclusive_of_nothing(catalogue),
         *unpinned(catalogue),
         *unheard(catalogue),
         *unused(catalogue),

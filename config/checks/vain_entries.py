@@ -66,6 +66,14 @@ def _named(catalogue: Catalogue) -> Mapping[str, set[str]]:
     }
 
 
+def exclusive_of_nothing(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups that are exclusive and have no balancer."""
+    for group in catalogue.groups.values():
+        if group.exclusive and not group.balancers:
+            message = "the group has no balancer, so it has no effect: put its members behind one, or remove it"
+            yield Finding(("groups", group.id, "exclusive"), message)
+
+
 def unchecked(catalogue: Catalogue) -> Iterator[Finding]:
     """Find groups that replace unhealthy members, and have no balancer that checks members' health."""
     for group in catalogue.groups.values():

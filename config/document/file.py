@@ -147,12 +147,16 @@ class NotifyDocument(Declared):
 class GroupDocument(Declared):
     """A fleet of like members and the rules that size it."""
 
-    later: ClassVar[Mapping[str, str]] = {"exclusive": "exclusive groups"}
-
     hidden: ClassVar[frozenset[str]] = frozenset({"notify"})
 
     profile: Name = must("What new members are made of.", "web")
     balancers: list[BalancerUseDocument] = key("Where members serve.", [{"use": "edge", "port": 8080}], default=[])
+    exclusive: bool = key(
+        "Whether its balancers are for machines that Trimtab made or adopted alone: over the API and by attach the "
+        "group gets none with others, and others that come later are reported.",
+        True,
+        default=False,
+    )
     min: Annotated[int, Field(ge=0, le=10**6)] = must("Least number of members.", 2, unit="members")
     max: Annotated[int, Field(ge=0, le=10**6)] = must("Greatest number of members.", 40, unit="members")
     initial: Annotated[int | None, Field(ge=0, le=10**6), Given] = key(

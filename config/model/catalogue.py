@@ -263,6 +263,8 @@ class Group:
     id: GroupId
     profile: ProfileId
     balancers: tuple[BalancerUse, ...] = ()
+    exclusive: bool = False
+    """Foreign machines have no place at its balancers: it gets none with some, and those that come are reported."""
     minimum: int
     maximum: int
     initial: int | None = None

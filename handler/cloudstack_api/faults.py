@@ -11,6 +11,10 @@ from http import HTTPStatus
 from typing import Final
 
 NOT_VERIFIED: Final = "unable to verify user credentials and/or request signature"
+BOUND_BY_USERS: Final = (
+    "there are Vms already bound to the specified LoadBalancing Rule. User bound Vms and AutoScaled Vm Group cannot "
+    "co-exist on a Load Balancing Rule"
+)
 _RAISED_DIRECTLY: Final = 9999
 
 

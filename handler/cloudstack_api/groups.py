@@ -99,6 +99,7 @@ async def create(call: Call) -> Ended:
     body: dict[str, Plain] = {
         "profile": profile,
         "balancers": [{"use": rule.balancer, "port": rule.port}],
+        "exclusive": True,
         "min": least,
         "max": most,
         "interval": f"{interval}s",

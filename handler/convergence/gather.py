@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
+from handler.balancers.registrations import registered_with
 from handler.convergence.evidence import Witnesses
 from handler.convergence.gather_parts import with_parts
 from handler.convergence.inventory import AskedListing
@@ -28,18 +30,18 @@ from handler.planning.world import (
     Member,
     Phase,
     Record,
-    Registration,
     RegistrationState,
     Server,
     ServerState,
     World,
 )
-from handler.ports.balancer import Balancer, Correcting, Provisioner
+from handler.ports.balancer import Balancer, Correcting, Provisioner, Registered
 from handler.ports.orchestrator import Orchestrator, Proving
 from handler.ports.store import Store
 from trigger.moving import moved
 
 _UNASKED = object()
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +219,10 @@ class Gatherer:
         try:
             port = self.balancer_for(declared)
             shut = self._shut(definition.group.id, port) if isinstance(port, Provisioner) else ""
-            balancer_view = BalancerView(registrations=_registrations(port, corrects=corrects), closed=shut)
+            registered = self._registered(definition, port, corrects=corrects)
+            balancer_view = BalancerView(
+                registrations=registered.registrations, closed=shut, foreign=registered.foreign
+            )
         except NotFound as error:
             self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
             return _missing(balancer, error, absence, definition.group.interval)
@@ -225,6 +230,12 @@ class Gatherer:
             balancer_view = BalancerView(registrations=None, because=f"balancer {balancer}: {error}")
         self._absences.pop(whose, None)
         return balancer_view
+
+    def _registered(self, definition: Definition, port: Balancer, *, corrects: bool) -> Registered:
+        """Return the registrations of a balancer; of an exclusive group's, the foreign ones, too."""
+        if not definition.group.exclusive:
+            return Registered(registrations=_corrected(port, port.registrations, corrects=corrects))
+        return _corrected(port, lambda: registered_with(port, self.installation), corrects=corrects)
 
     def _shut(self, group: GroupId, port: Provisioner) -> str:
         """Return why no member can join a balancer that Trimtab creates; empty: members can. Raises as `check_made`."""
@@ -287,14 +298,15 @@ def _missing(balancer: BalancerId, error: NotFound, absence: Absence, interval: 
     return BalancerView(registrations=None, because=because)
 
 
-def _registrations(port: Balancer, *, corrects: bool) -> Mapping[MemberName, Registration]:
+def _corrected(port: Balancer, read: Callable[[], Read], *, corrects: bool) -> Read:
+    """Read a balancer; with ``corrects``, one that cannot be read is repaired, and read again."""
     try:
-        return port.registrations()
+        return read()
     except Permanent:
         if not corrects or not isinstance(port, Correcting):
             raise
     port.correct()
-    return port.registrations()
+    return read()
 
 
 def _served(balancer_views: Mapping[BalancerId, BalancerView]) -> frozenset[MemberName]:

@@ -11,6 +11,7 @@ from config.units import BalancerId, Instant, Seconds, format_span
 from handler.convergence.provisions import Tended
 from handler.planning.claims import inventory_of
 from handler.planning.desired import Builds, Rolling
+from handler.planning.exclusive import occupied
 from handler.planning.removals import words_of
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import MarkLeaving, Plan, Wait
@@ -148,12 +149,20 @@ def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -
             *(doubt.words for doubt in planned.doubts),
             *filter(None, [planned.repair_stopped]),
             *unread,
+            *_foreign(world),
             *_short_of(world, planned),
             *_braked(planned),
             *words_of(world.members, planned.stuck),
             *_overdue(stored, world, planned),
         ),
     )
+
+
+def _foreign(world: World) -> Iterator[str]:
+    """Yield for each balancer of an exclusive group which foreign machines are registered there."""
+    for balancer, view in world.balancer_views.items():
+        if view.foreign:
+            yield occupied(world.group, balancer, view.foreign)
 
 
 def not_found(world: World) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from config.units import AccountId, GroupId
 from handler import logs
 from handler.engine.assembly import Reloaded, words_of
 from handler.engine.declared import Declared, changed, taken_again
+from handler.engine.exclusive import refuse_foreign
 from handler.engine.file_text import FileText
 from handler.identity.actors import Actor, Origin
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision, changes_between
@@ -149,8 +150,8 @@ class Declaring:
             dry_run: only say what would change.
 
         Raises:
-            Refused: a group that has members would be deleted, or an account would have more than its quota; or
-                whatever ``propose`` raises.
+            Refused: a group that has members would be deleted, an account would have more than its quota, or an
+                exclusive group a balancer with foreign machines; or whatever ``propose`` raises.
             StoreError: the store cannot be read or written, and nothing has changed.
         """
         engine = self._engine
@@ -171,6 +172,7 @@ class Declaring:
                 )
                 for account in owners:
                     engine.quotas.refuse_more(account, after)
+                await asyncio.to_thread(self._refuse_foreign, before, after)
                 edits = await self._applied(before, after, changes, proposal, by, members=members, dry_run=dry_run)
             except DeclarationError as error:
                 return Redeclared(problems=error.problems, dry_run=dry_run, revision=before.revision)
@@ -191,6 +193,12 @@ class Declaring:
         entities = (change.after or change.before for change in changes)
         found = {entity.account for entity in entities if entity is not None}
         return {account: self._engine.users.accounts.account(account).uses for account in found}
+
+    def _refuse_foreign(self, before: Declared, after: Declared) -> None:
+        """Raise what `refuse_foreign` does about groups that the API declares. Blocks."""
+        parts = self._engine.parts
+        groups = after.groups_of_api & after.catalogue.groups.keys()
+        refuse_foreign(before.catalogue, after.catalogue, groups, parts.balancer_for, parts.converger.installation)
 
     async def _applied(  # noqa: PLR0913  # one change, whole
         self,

@@ -58,7 +58,7 @@ def checks_of(catalogue: Catalogue, drivers: Drivers) -> Iterator[Check]:
     for cloud in catalogue.clouds.values():
         yield from _of_cloud(catalogue, cloud, drivers)
     for balancer in catalogue.balancers.values():
-        yield from checks_of_balancer(balancer, _most(_behind(catalogue, balancer.id)), drivers.balancer)
+        yield from checks_of_balancer(balancer, _behind(catalogue, balancer.id), drivers.balancer)
 
 
 def asked(checks: Sequence[Check], within: Seconds) -> tuple[Look, ...]:

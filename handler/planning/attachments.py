@@ -19,6 +19,7 @@ from config.model.balancers import Balancer
 from config.model.catalogue import BalancerUse, Group, ManagedBalancer
 from config.units import BalancerId, GroupId, Instant
 from handler.planning.desired import Definition
+from handler.planning.exclusive import occupied
 from handler.planning.world import Member, Phase, Record, ServerState, World
 
 _NAMED = 5
@@ -236,6 +237,8 @@ def hindrance(
             if balancer_view is not None and balancer_view.because
             else f"balancer {balancer} was not queried"
         )
+    if balancer_view.foreign:
+        return occupied(world.group, balancer, balancer_view.foreign)
     if not world.complete:
         return f"not every member could be checked: {world.because}"
     ports = {record.name: dict(record.balancers).get(balancer, 0) for record in change.records}

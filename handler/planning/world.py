@@ -144,6 +144,8 @@ class BalancerView:
     """It is proved missing (`handler.convergence.lost_balancers`): no member can be registered or drained there."""
     closed: str = ""
     """Why no member can be registered there now, since it is being created or changed; empty: members can."""
+    foreign: tuple[str, ...] = ()
+    """Of an exclusive group: names of registered machines that Trimtab did not make or adopt; sorted."""
 
 
 class Phase(enum.Enum):

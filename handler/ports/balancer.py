@@ -128,6 +128,25 @@ class ListsForeignMembers(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """Everything that is registered with a balancer."""
+
+    registrations: Mapping[MemberName, Registration]
+    """As `Balancer.registrations` returns them."""
+    foreign: tuple[str, ...] = ()
+    """Names of the foreign registrations, sorted."""
+
+
+@runtime_checkable
+class ListsForeignMachines(Protocol):
+    """A balancer that lists foreign machines in the same answer as members, without a place for each."""
+
+    def registered(self) -> Registered:
+        """Return everything that is registered. Never partial; raises as `Balancer.registrations`."""
+        ...
+
+
 @runtime_checkable
 class Provisioner(Balancer, Protocol):
     """A balancer of a `config.model.managed.ManagedBalancer`, which is made and deleted part by part.

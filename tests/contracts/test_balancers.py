@@ -9,8 +9,9 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
+from handler.balancers.registrations import registered_with
 from handler.planning.world import RegistrationState
-from handler.ports.balancer import Balancer, ListsForeignMembers
+from handler.ports.balancer import Balancer, ListsForeignMachines, ListsForeignMembers
 from tests.support.balancer_columns import Behaviour, Cell, Column, asked
 from tests.support.balancers import (
     Stage,
@@ -136,6 +137,17 @@ def test_a_balancer_that_can_reports_the_place_of_every_member(stage: Stage) -> 
         occupants = stage.balancer.occupants()
         assert occupants["127.0.0.3", PORT] == name
         assert foreign_member in occupants.values()
+
+
+def test_one_reading_names_members_and_whatever_else_is_registered(stage: Stage) -> None:
+    name, foreign_member = a_name(), stage.register_foreign()
+    stage.balancer.join(name, "127.0.0.3", PORT)
+    lists = isinstance(stage.balancer, ListsForeignMembers | ListsForeignMachines)
+    others = (foreign_member,) if lists else ()
+    found = registered_with(stage.balancer, "k3f9ab")
+    assert (found.registrations.keys(), found.foreign) == ({name}, others)
+    assert registered_with(stage.balancer, None).foreign == others
+    assert name in registered_with(stage.balancer, "zzzzzz").foreign
 
 
 @pytest.mark.parametrize("call", CALLS)

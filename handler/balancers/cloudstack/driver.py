@@ -34,6 +34,7 @@ from handler.orchestrators.cloudstack.machines import CloudstackMachine, machine
 from handler.orchestrators.cloudstack.names import mark_of, member_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Registration, RegistrationState
+from handler.ports.balancer import Registered
 from handler.ports.examination import About, Check, Look, fine, look_at_clock, unknown
 
 
@@ -103,11 +104,21 @@ class CloudstackRuleDriver:
 
     def registrations(self) -> Mapping[MemberName, Registration]:
         """Return members that are assigned, or tagged as waiting. Their connections and health are unknown."""
+        return self.registered().registrations
+
+    def registered(self) -> Registered:
+        """Return members, and the names of assigned machines that are not members of any installation."""
         rule = self._rule()
+        machines = [(_name(machine), machine) for machine in self._machines(rule)]
         states = dict.fromkeys((name for name, _ in rule.tagged), RegistrationState.PARKED)
         states |= {name: state for name, state in rule.tagged if state is RegistrationState.DRAINING}
-        states |= dict.fromkeys(self._assigned(rule), RegistrationState.SERVING)
-        return {name: Registration(member=name, state=state, connections=None) for name, state in states.items()}
+        states |= {name: RegistrationState.SERVING for name, _ in machines if name is not None}
+        return Registered(
+            registrations={
+                name: Registration(member=name, state=state, connections=None) for name, state in states.items()
+            },
+            foreign=tuple(sorted(machine.display or machine.host for name, machine in machines if name is None)),
+        )
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Tag the member as waiting.
@@ -156,11 +167,6 @@ class CloudstackRuleDriver:
     def incarnation(self) -> str:
         """Return the rule's id: CloudStack keeps rules over restarts of the balancer, and a new rule is empty."""
         return self._rule().id
-
-    def foreign(self) -> tuple[str, ...]:
-        """Return assigned machines that are not members of any installation, by name."""
-        machines = self._machines(self._rule())
-        return tuple(sorted(machine.display or machine.host for machine in machines if _name(machine) is None))
 
     # Looking.
 

@@ -34,6 +34,7 @@ from handler.balancers.cloudstack.parts import (
 from handler.balancers.registrations import mark_of
 from handler.planning.provisioning import PartStatus, Provision
 from handler.planning.world import Registration
+from handler.ports.balancer import Registered
 
 _DELETING = {
     ManagedPart.RULE: "deleteLoadBalancerRule",
@@ -138,9 +139,7 @@ class RuleProvisioner:
 
     def foreign(self) -> tuple[str, ...]:
         """Return machines behind the rule that are not members, and other users of its acquired address."""
-        driver = self._driver()
-        machines = () if driver is None else driver.foreign()
-        return (*machines, *self._addresses.users())
+        return (*self.registered().foreign, *self._addresses.users())
 
     def _parts(self) -> Iterator[tuple[ManagedPart, PartStatus]]:
         if (address := self._addresses.found()) is not None:
@@ -183,8 +182,12 @@ class RuleProvisioner:
 
     def registrations(self) -> Mapping[MemberName, Registration]:
         """Return members that are assigned or wait; empty: there is no rule."""
+        return self.registered().registrations
+
+    def registered(self) -> Registered:
+        """Return members and foreign machines; empty: there is no rule."""
         driver = self._driver()
-        return {} if driver is None else driver.registrations()
+        return Registered(registrations={}) if driver is None else driver.registered()
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Tag the member as waiting."""

@@ -191,6 +191,16 @@ def test_health_is_waited_for_only_where_a_balancer_checks_it(kind: str | None, 
     assert warning is None or (warning in messages[0] and messages[0].startswith("groups.web.repair.unhealthy: "))
 
 
+@pytest.mark.parametrize("behind", [True, False], ids=["behind a balancer", "behind none"])
+def test_only_a_group_with_a_balancer_has_use_for_being_exclusive(behind: bool) -> None:
+    used = "balancers: [{use: edge, port: 8080}], " if behind else ""
+    balancers = f"balancers:\n  edge: {{{_HAPROXY}}}\n" if behind else "balancers: {}\n"
+    changes = (_SOUND[0], (_SOUND[1][0], ""), ("balancers:\n", balancers), ("max: 8", f"max: 8, {used}exclusive: true"))
+    assert [problem.message for problem in lint(declared(*changes), resized, certain)] == ([] if behind else [
+        "groups.web.exclusive: the group has no balancer, so it has no effect: put its members behind one, or remove it"
+    ])  # fmt: skip
+
+
 _PROD = "openstack: {cloud: prod}"
 
 

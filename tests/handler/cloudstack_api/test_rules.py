@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from config.errors import Transient
 from handler.identity.grants import EVERYTHING
 from handler.operations.size_operations import ResumeGroup
 from tests.support.cloudstack_api import (
@@ -77,6 +78,10 @@ def disabled(stage: Stage) -> Iterator[None]:
     stage.done("enableAutoScaleVmGroup", id=stage.group["id"])
 
 
+BOUND_BY_USERS = (
+    "there are Vms already bound to the specified LoadBalancing Rule. User bound Vms and AutoScaled Vm Group cannot "
+    "co-exist on a Load Balancing Rule"
+)
 REFUSALS: dict[str, tuple[str, dict[str, object], int, str]] = {
     "unknown source": (
         "createCounter", {"name": "x", "source": "RRD", "value": "1"}, 431, "The Source RRD does not exist"
@@ -243,6 +248,39 @@ def test_what_cloudstack_refuses_is_refused_with_its_code_and_its_words(stage: S
     found = stage.refused(command, **sent)
 
     assert (found[0], text in found[1]) == (code, True), found
+
+
+def test_a_rule_with_machines_of_others_gets_no_group(stage: Stage) -> None:
+    side = stage.scene.up.bed.balancers["side"]
+    wanted = {"lbruleid": OTHER_RULE, "vmprofileid": stage.group["vmprofileid"], "minmembers": 1, "maxmembers": 1,
+              "scaleuppolicyids": stage.up["id"], "scaledownpolicyids": stage.down["id"]}  # fmt: skip
+    before = stage.listed("listAutoScaleVmGroups")
+    side.foreign["10.0.0.8", 8081] = "db"
+    assert stage.refused("createAutoScaleVmGroup", **wanted) == (431, BOUND_BY_USERS)
+    side.faults.always["registrations"] = Transient("no route")
+    code, text = stage.refused("createAutoScaleVmGroup", **wanted)
+    assert (code, "whether side has foreign machines cannot be read: no route" in text) == (534, True)
+    side.faults.clear()
+    side.foreign.clear()
+    assert stage.listed("listAutoScaleVmGroups") == before
+
+
+def test_a_machine_that_is_bound_to_a_groups_rule_later_is_reported_and_left_alone(stage: Stage) -> None:
+    edge = stage.scene.up.bed.edge
+    (group,) = (name for name in stage.scene.up.engine.runtimes if name.startswith("web-https"))
+    edge.foreign["10.0.0.8", 8080] = "db"
+
+    async def seen() -> None:
+        runtime = stage.scene.up.engine.runtimes[group]
+        runtime.wake.set()
+        await stage.scene.up.until(lambda: stage.scene.up.operations.group(group).messages)
+
+    stage.runner.run(seen())
+    (message,) = stage.scene.up.operations.group(group).messages
+    (shown,) = stage.listed("listAutoScaleVmGroups", id=stage.group["id"])
+    assert message.startswith(f"db is registered with edge and is not ours, and {group} is exclusive")
+    assert (shown["availablevirtualmachinecount"], edge.foreign) == (1, {("10.0.0.8", 8080): "db"})
+    edge.foreign.clear()
 
 
 def test_a_group_is_known_by_its_rule_and_grows_to_its_least_number(stage: Stage) -> None:

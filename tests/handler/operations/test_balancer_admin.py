@@ -8,9 +8,10 @@ from config.errors import NotFound, Refused, Transient
 from config.units import BalancerId, GroupId
 from handler.operations.lookup import NoSuch
 from handler.planning.attachments import Behind, Detached
+from handler.planning.status import GroupCondition
 from handler.planning.world import Phase
 from handler.ports.stored import EventKind
-from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry
+from tests.support.engines import MODEL, WEB, EngineBed, Up, hurry, model
 
 EDGE, SIDE = BalancerId("edge"), BalancerId("side")
 BOTH = MODEL.replace("[{use: edge, port: 8080}]", "[{use: edge, port: 8080}, {use: side, port: 81}]")
@@ -107,6 +108,27 @@ def test_if_one_member_cannot_join_none_does_and_nothing_has_changed(bed: Engine
             await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
         assert (up.store.members(WEB), registered(up, SIDE)) == (before, set())
         assert {record.phase for record in before} == {Phase.IN_SERVICE}
+
+    bed.run(scene)
+
+
+def test_an_exclusive_group_reports_foreign_machines_and_neither_counts_nor_removes_them(tmp_path: Path) -> None:
+    bed = EngineBed(tmp_path, text=model(exclusive="true"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        assert up.status.condition is not GroupCondition.WARNING
+        bed.edge.foreign["10.0.0.9", 8080] = bed.balancers[SIDE].foreign["10.0.0.8", 81] = "db"
+        said = "db is registered with edge and is not ours, and web is exclusive: take it out of edge, or exclusive out"
+        await up.until(lambda: any(said in message for message in up.status.messages))
+        assert up.status.condition is GroupCondition.WARNING
+        with pytest.raises(Refused, match="db is registered with side and is not ours, and web is exclusive"):
+            await up.operations.balancers.attach(WEB, SIDE, 81, by="ada")
+        await up.operations.scale(WEB, 3, force=False, by="ada")
+        await up.grown(3)
+        assert bed.edge.foreign == {("10.0.0.9", 8080): "db"}
+        bed.edge.foreign.clear()
+        await up.until(lambda: up.status.messages == ())
 
     bed.run(scene)
 

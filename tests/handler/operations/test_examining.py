@@ -16,12 +16,13 @@ from config.model.catalogue import Catalogue, Cloud, ProcessCloud
 from config.units import Instant
 from handler.balancers.haproxy.runtime import PUT_BACK
 from handler.balancers.haproxy.several_endpoints import haproxy
-from handler.operations.examining import CORRECT, Drivers, asked, examined
+from handler.operations.examining import CORRECT, Drivers, asked, checks_of, examined
 from handler.orchestrators.process.driver import ProcessOrchestrator
 from handler.orchestrators.table import orchestrator_for
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.examination import UNREACHED, About, Check, CheckVerdict, DoctorFinding, Look, fine
 from handler.ports.orchestrator import Orchestrator
+from tests.support.fake_cloud import FakeBalancer, FakeClock
 from tests.support.haproxy import running_haproxy
 
 
@@ -129,6 +130,31 @@ def test_problems_come_last_and_name_the_groups_that_they_concern(tmp_path: Path
         ("balancer", "edge", ("web", "api")),
     ]
     assert [each.verdict for each in findings if each.what == "settings"] == [CheckVerdict.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("exclusive", "found"),
+    [
+        pytest.param("", [], id="others are tolerated"),
+        pytest.param(
+            ", exclusive: true",
+            [("db is registered with edge and is not ours, and web is exclusive", "take it out of edge, or exclusive")],
+            id="they are not",
+        ),
+    ],
+)
+def test_foreign_machines_are_a_problem_where_a_group_is_exclusive(
+    exclusive: str, found: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    edge = FakeBalancer(FakeClock(), foreign={("10.0.0.9", 80): "db"})
+    text = (MODEL % ("127.0.0.1:1", "web")).replace("use: edge, port: 80}]}", f"use: edge, port: 80}}]{exclusive}}}", 1)
+    drivers = Drivers(
+        cloud=lambda each: orchestrator_for(each, "k3f9ab", tmp_path, lambda: Instant(0.0)), balancer=lambda _: edge
+    )
+    checks = [each for each in checks_of(parse(text, "model.yaml"), drivers) if each.what == "exclusive"]
+    assert [(look.words, look.remedy) for look in asked(checks, 5.0)] == [
+        (words, f"{remedy} out of web") for words, remedy in found
+    ]
 
 
 def test_profiles_that_no_group_uses_are_not_checked_and_nothing_is_written(tmp_path: Path) -> None:

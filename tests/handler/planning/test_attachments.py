@@ -152,6 +152,12 @@ READABLE = {EDGE: BalancerView(registrations={}), SIDE: BalancerView(registratio
             id="registered there already",
         ),
         pytest.param(a_world(a_member(1), balancer_views=READABLE), {("127.0.1.2", 80): "mail"}, None, id="other port"),
+        pytest.param(
+            a_world(a_member(1), balancer_views={SIDE: BalancerView(registrations={}, foreign=("mail",))}),
+            {},
+            "mail is registered with side and is not ours, and web is exclusive",
+            id="a foreign machine beside an exclusive group",
+        ),
     ],
 )
 def test_all_is_looked_at_before_anything_changes(world, occupants, says) -> None:

@@ -395,7 +395,7 @@ def test_members_are_registered_with_it_and_foreign_ones_are_reported(stage: Sta
     assert driver.registrations()[name].state is RegistrationState.SERVING
     assert driver.incarnation() == stage.wire.rules[0].id
     stage.wire.rules[0].vms.append(stage.wire.add("payments").id)
-    assert driver.foreign() == ("payments",)
+    assert driver.registered().foreign == driver.foreign() == ("payments",)
     driver.drain(name)
     driver.leave(MemberName(name))
     assert driver.registrations() == {}
