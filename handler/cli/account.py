@@ -9,7 +9,7 @@ import typer
 from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.cli.commands import Program
 from handler.cli.names import account_names, domain_names
-from handler.cli.terminal import AsJson, State, act, lines, read, show
+from handler.cli.terminal import AsJson, State, act, lines, read, show, words_of
 
 account = Program("Accounts: what users and declarations over the API belong to, with quotas.")
 domain = Program("Domains: a tree that accounts are in.")
@@ -42,7 +42,7 @@ def add(  # noqa: PLR0913, PLR0917  # an option each
         domain=DomainId(domain),
         max_groups=groups,
         max_members=members,
-        uses=_list(uses),
+        uses=words_of(uses),
     )
     act(state, json, made, message=f"{name}: added, in domain {domain}; a user: trimtab user add NAME --account {name}")
 
@@ -86,7 +86,7 @@ def uses(
     act(
         state,
         json,
-        SetUses(account=AccountId(name), uses=_list(entries)),
+        SetUses(account=AccountId(name), uses=words_of(entries)),
         message=f"{name}: may use {entries or 'nothing'}",
     )
 
@@ -139,10 +139,6 @@ def _words(account: dict[str, Any]) -> list[str]:
         f"  members  {account['used']['members']} (the sum of max), {_bound(account['quota']['members'])}",
         f"  may use  {', '.join(account['uses']) or 'nothing of the file'}",
     ]
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _bound(number: int | None) -> str:

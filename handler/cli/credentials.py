@@ -8,7 +8,7 @@ import typer
 
 from handler.cli.commands import Program
 from handler.cli.names import key_pair_names, token_names, user_names
-from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
+from handler.cli.terminal import USAGE, AsJson, State, act, fail, groups_of, perform, read, show, words_of
 
 if TYPE_CHECKING:
     from config.units import Seconds
@@ -39,15 +39,13 @@ def new_token(  # noqa: PLR0913, PLR0917  # an option each
     json: AsJson = False,
 ) -> None:
     """Make a token, and show it, this one time."""
-    from handler.cli.user import groups_of
     from handler.operations.user_operations import NewToken
 
-    words = tuple(word.strip() for word in verbs.split(",") if word.strip())
     wanted = NewToken(
         user=user,
         name=name,
         groups=groups_of(groups),
-        verbs=cast("tuple[Verb, ...]", words) or None,  # the daemon checks the words
+        verbs=cast("tuple[Verb, ...]", words_of(verbs)) or None,  # the daemon checks the words
         lasts=_span_of(expires, json=json),
     )
     _show_token(perform(state, json, wanted))

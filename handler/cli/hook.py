@@ -28,6 +28,7 @@ from handler.cli.terminal import (
     refusals,
     send,
     show,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
         made = replace(
             made,
             groups=_groups(groups),
-            effects=cast("tuple[EffectKind, ...]", _words(effects)),  # the daemon checks the words
-            directions=cast("tuple[Direction, ...]", _words(directions)),
+            effects=cast("tuple[EffectKind, ...]", words_of(effects)),  # the daemon checks the words
+            directions=cast("tuple[Direction, ...]", words_of(directions)),
         )
     _show_token(ask(state, json, made)[1], json=json)
 
@@ -199,12 +200,8 @@ def _bytes(payload: Path, *, json: bool) -> bytes:
         fail(f"{payload} cannot be read: {error.strerror}", PROBLEMS, json=json)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
 def _groups(text: str) -> tuple[GroupId, ...]:
-    return tuple(GroupId(word) for word in _words(text))
+    return tuple(GroupId(word) for word in words_of(text))
 
 
 def _show_token(answer: dict[str, Any], *, json: bool) -> None:

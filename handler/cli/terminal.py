@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from config.errors import TrimtabError
+from config.units import GroupId
 from handler.cli.names import group_names, member_names
 from handler.cli.progress import waiting
 
@@ -122,6 +123,16 @@ def act(state: Path | None, json: bool, operation: DataclassType, *, message: st
     """Have the daemon perform an operation, and print that it did."""
     perform(state, json, operation)
     typer.echo(message)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the words of an option that takes several with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def groups_of(text: str) -> tuple[GroupId, ...] | None:
+    """Return the groups that an option names; ``None``: it names none, and all are meant."""
+    return tuple(GroupId(word) for word in words_of(text)) or None
 
 
 def instant(text: str, *, json: bool = False) -> float:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from config.units import AccountId, GroupId
+from config.units import AccountId
 from handler.cli.commands import Program
 from handler.cli.credentials import key
 from handler.cli.names import account_names, user_names
-from handler.cli.terminal import USAGE, AsJson, State, act, fail, perform, read, show
+from handler.cli.terminal import USAGE, AsJson, State, act, fail, groups_of, perform, read, show
 from handler.identity.grants import Anonymous
 from handler.identity.rights import UserRole
 
@@ -164,8 +164,3 @@ def delete(name: Known, state: State = None, json: AsJson = False) -> None:
     from handler.operations.user_operations import DeleteUser
 
     act(state, json, DeleteUser(user=name), message=f"{name}: deleted")
-
-
-def groups_of(text: str) -> tuple[GroupId, ...] | None:
-    """Return the groups of an option; ``None``: all."""
-    return tuple(GroupId(word.strip()) for word in text.split(",") if word.strip()) or None
