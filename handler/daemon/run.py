@@ -24,6 +24,7 @@ from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.identity.actors import ON_HANGUP
 from handler.ingest.pushes.receiver import PATH
+from handler.operations.canary_days import CanaryDays
 from handler.operations.facade import Operations
 from handler.operations.group_operations import ReloadFile
 from handler.operations.registry import perform
@@ -117,6 +118,7 @@ async def running(
 async def acting(place: Place, engine: Engine) -> AsyncIterator[Running]:
     """Run an engine, and serve, while the block runs. Raises as `running`."""
     operations = Operations(engine)
+    engine.housekeeping.add(CanaryDays(engine, operations).job())
     try:
         await engine.start()
         refuse_without_users(place.protection.listen, engine.users.exist)

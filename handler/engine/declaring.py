@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from config.document.entities import Entity
 from config.document.places import read_places
@@ -19,14 +18,12 @@ from config.units import AccountId, GroupId
 from handler import logs
 from handler.engine.assembly import Reloaded, words_of
 from handler.engine.declared import Declared, changed, taken_again
+from handler.engine.engine import Engine
 from handler.engine.exclusive import refuse_foreign
 from handler.engine.file_text import FileText
 from handler.identity.actors import Actor, Origin
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision, changes_between
 from handler.runtime.definitions import definitions, edited_by
-
-if TYPE_CHECKING:
-    from handler.engine.engine import Engine
 
 _LOGGED_AT_MOST = 20
 """Problems of a refused file that the log repeats; the reload's answer has all."""

@@ -15,9 +15,8 @@ from config.model.edits import Edit
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
-from handler.engine.assembly import DaemonHealth, Reloaded, furnish, share_clouds, words_of
+from handler.engine.assembly import DaemonHealth, furnish, share_clouds, words_of
 from handler.engine.declared import Declared, at_start, log_declared
-from handler.engine.declaring import Declaring
 from handler.engine.ownership import Ownership
 from handler.engine.parts import EngineParts
 from handler.engine.quotas import AccountQuotas
@@ -62,7 +61,6 @@ class Engine:
         self.runtimes: dict[GroupId, GroupRuntime] = {}
         self.changing = asyncio.Lock()
         self._declared: Declared | None = None
-        self.declaring = Declaring(self)
         self._chores: list[asyncio.Task[None]] = []
         self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
@@ -223,10 +221,6 @@ class Engine:
             await asyncio.to_thread(self.parts.store.close)
         except StoreError as error:
             logs.warn("store_not_flushed", error=str(error))  # the last moments of spans, no decision
-
-    async def reload(self, *, by: str = "api") -> Reloaded:
-        """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
-        return await self.declaring.reload(by=by)
 
     def refuse_declared(self, runtime: GroupRuntime) -> None:
         """Only what is no longer declared can be deleted so.

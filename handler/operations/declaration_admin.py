@@ -14,7 +14,7 @@ from config.model.sections import Section
 from config.model.where import Where, dotted
 from config.units import AccountId
 from handler.engine.declared import Declared
-from handler.engine.declaring import Proposal, Redeclared
+from handler.engine.declaring import Declaring, Proposal, Redeclared
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
 from handler.identity.grants import Grants
@@ -60,8 +60,8 @@ class DeclaredEntry:
 class DeclarationAdmin:
     """Proposes changes to the engine, which judges and applies them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, declaring: Declaring) -> None:
+        self._engine, self._declaring = engine, declaring
 
     # Reading
 
@@ -178,7 +178,7 @@ class DeclarationAdmin:
             later = tuple(each for each in store.entity_revisions() if each.number > number)
             return Proposal(entities=rewound(declared.entities, later), restored=number)
 
-        return await self._engine.declaring.change(propose, by, members=members, dry_run=dry_run)
+        return await self._declaring.change(propose, by, members=members, dry_run=dry_run)
 
     async def _change(
         self, propose: Callable[[Declared], Mapping[Where, Entity]], by: Actor, dry_run: bool, *, members: bool = False
@@ -186,7 +186,7 @@ class DeclarationAdmin:
         def proposal(declared: Declared) -> Proposal:
             return Proposal(entities=propose(declared))
 
-        return await self._engine.declaring.change(proposal, by, members=members, dry_run=dry_run)
+        return await self._declaring.change(proposal, by, members=members, dry_run=dry_run)
 
     def _ids(self) -> Collection[str]:
         """Return the groups that there are or that are still being deleted: their ids are not given again."""

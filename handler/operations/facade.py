@@ -15,6 +15,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
 from handler.engine.assembly import DaemonHealth, Reloaded
+from handler.engine.declaring import Declaring
 from handler.engine.engine import Engine
 from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
@@ -71,6 +72,7 @@ class Operations:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._declaring = declaring = Declaring(engine)
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberAdmin(engine)
@@ -82,11 +84,11 @@ class Operations:
         self.garbage = GarbageAdmin(engine)
         self.stores = StoreAdmin(engine)
         self.cluster = ClusterAdmin(engine)
-        self.declarations = DeclarationAdmin(engine)
+        self.declarations = DeclarationAdmin(engine, declaring)
         self.webhooks = WebhookAdmin(engine)
         self.tuning = TuningAdmin(engine)
-        self.settings = SettingAdmin(engine)
-        self.canaries = CanaryAdmin(engine, self)
+        self.settings = SettingAdmin(engine, declaring)
+        self.canaries = CanaryAdmin(engine, self.tuning, self.settings)
         self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
         self.keys = KeyAdmin(engine)
@@ -337,7 +339,7 @@ class Operations:
 
     async def reload(self, *, by: str = "api") -> Reloaded:
         """Read the file again: all or nothing."""
-        return await self._engine.reload(by=by)
+        return await self._declaring.reload(by=by)
 
     async def _refuse_forced(self, runtime: GroupRuntime, size: int, by: str) -> None:
         """Refuse a size that the account's quota has no room for, which the group's history tells. Raises `Refused`."""

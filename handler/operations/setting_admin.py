@@ -12,7 +12,7 @@ from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler import logs
 from handler.engine.declared import Declared
-from handler.engine.declaring import Proposal, redeclared_words
+from handler.engine.declaring import Declaring, Proposal, redeclared_words
 from handler.engine.engine import Engine
 from handler.engine.file_text import FileText
 from handler.identity.actors import Actor
@@ -53,8 +53,8 @@ class GroupSettings:
 class SettingAdmin:
     """Proposes changes to the engine, which judges and applies them; keeps what was there before."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, declaring: Declaring) -> None:
+        self._engine, self._declaring = engine, declaring
         self._applying = asyncio.Lock()
 
     async def current(self, group: GroupId, grants: Grants) -> GroupSettings:
@@ -204,7 +204,7 @@ class SettingAdmin:
             made.append(draft(declared, text))
             return made[0].text
 
-        done = await self._engine.declaring.rewrite(propose, by=by.name)
+        done = await self._declaring.rewrite(propose, by=by.name)
         words = "; ".join(f"{edit.file}:{edit.line}: {edit.words}" for edit in done.edits)
         return made[0], words, None
 
@@ -217,7 +217,7 @@ class SettingAdmin:
             made.append(draft(declared, FileText.of(self._engine.parts.file).text))
             return Proposal(entities=made[0].entities)
 
-        done = await self._engine.declaring.change(propose, by)
+        done = await self._declaring.change(propose, by)
         if done.problems:
             raise Refused("; ".join(map(str, done.problems)))
         return made[0], redeclared_words(done), done.revision

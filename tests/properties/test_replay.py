@@ -229,7 +229,7 @@ def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_o
             await asyncio.sleep(4.7 * TICK)
             bed.declare(after)
             edited_at = bed.wall()
-            await outside.up.engine.reload(by="ann")
+            await outside.up.operations.reload(by="ann")
             await Load(62.0).do(outside)
             await asyncio.sleep(4.5 * TICK)
             await Alert("Slow", "web", firing=True, fingerprint="a").do(outside)

@@ -612,7 +612,7 @@ def test_a_hold_goes_on_while_all_that_it_was_judged_by_is_the_same(
         await up.engine._decider.stop()  # no tick comes between
         before: Hold = up.runtime.holds[PolicyId("out")]
         bed.declare(slow.replace(old, new))
-        await up.engine.reload()
+        await up.operations.reload()
         assert (up.runtime.holds.get(PolicyId("out")) == before) is kept
 
     bed.run(scene)

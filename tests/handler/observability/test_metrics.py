@@ -118,7 +118,7 @@ def test_the_time_of_an_edit_of_the_file_is_shown_and_outlives_the_daemon(bed: E
     async def edit(up: Up) -> float | None:
         assert edited_at(up) == 0.0
         bed.declare(MODEL.replace("above: 80", "above: 85"))
-        await up.engine.reload()
+        await up.operations.reload()
         return edited_at(up)
 
     async def later(up: Up) -> float | None:
@@ -163,10 +163,10 @@ def test_a_refused_file_shows_until_a_file_is_taken(bed: EngineBed) -> None:
 
         assert successful() == 1
         bed.declare("nonsense: 1\n")
-        await up.engine.reload()
+        await up.operations.reload()
         assert successful() == 0
         bed.declare(MODEL)
-        await up.engine.reload()
+        await up.operations.reload()
         assert successful() == 1
 
     bed.run(scene)
@@ -194,7 +194,7 @@ def test_a_group_that_is_forgotten_leaves_no_series(bed: EngineBed) -> None:
         await up.grown(2)
         runtime = up.runtime
         bed.declare(MODEL.replace("  web:\n    profile", "  other:\n    profile"))
-        await up.engine.reload()
+        await up.operations.reload()
         await up.operations.delete(runtime.id, members=False, by="ann")
         assert 'group="web"' not in up.engine.reports.metrics.text().decode()
 

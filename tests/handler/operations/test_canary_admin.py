@@ -13,6 +13,7 @@ from config.model.sections import Section
 from config.units import ROOT_ACCOUNT, GroupId
 from handler.identity.actors import local
 from handler.identity.grants import EVERYTHING
+from handler.operations.canary_days import CanaryDays
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.operations.setting_operations import BeginCanary, EndCanary
@@ -56,10 +57,11 @@ def replaying(up: Up) -> Replays:
 
 async def days(up: Up, count: int) -> None:
     """Let days pass, and have each looked at twice: an hour apart."""
+    canaries = CanaryDays(up.engine, up.operations)
     for _ in range(count):
         up.bed.later += DAY
-        await up.operations.canaries.look()
-        await up.operations.canaries.look()
+        await canaries.look()
+        await canaries.look()
 
 
 async def begun(up: Up, group: GroupId, values: dict[str, str], **more: Any) -> None:
@@ -108,7 +110,7 @@ def test_other_declared_values_make_the_days_before_count_no_more(tmp_path: Path
         await begun(up, WEB, LOWER)
         await days(up, 3)
         up.bed.declare(TEXT.replace("below: 20", "below: 25"))
-        await up.engine.reload()
+        await up.operations.reload()
         await days(up, 1)
         assert len((await standing(up))[0].days) == 1
 

@@ -114,7 +114,7 @@ def test_what_changed_since_is_not_written_over(tmp_path: Path) -> None:
         up.bed.declare(up.bed.file.read_text().replace("above: 70", "above: 75"))
         with pytest.raises(Refused, match="was edited since it was taken"):
             await applied(up, {"conditions.low.below": "10"})
-        await up.engine.reload()
+        await up.operations.reload()
         with pytest.raises(Refused, match=r"conditions\.high has been changed since ada applied"):
             await returned(up)
         assert threshold(up) == 75

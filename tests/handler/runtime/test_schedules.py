@@ -115,7 +115,7 @@ def test_a_group_that_was_away_begins_its_schedules_anew(bed: EngineBed) -> None
     async def orphaned(up: Up) -> None:
         assert up.status.desired == 2
         bed.declare(SCHEDULED)
-        await up.engine.reload()
+        await up.operations.reload()
         await up.ticked(3)
         assert up.status.desired == 2
 
@@ -157,7 +157,7 @@ def test_a_reload_that_changes_a_schedule_changes_its_group(bed: EngineBed) -> N
     async def scene(up: Up) -> None:
         await seen(up)
         bed.declare(SCHEDULED.replace("missed: once", "missed: skip"))
-        assert (await up.engine.reload()).changed == (WEB,)
+        assert (await up.operations.reload()).changed == (WEB,)
 
     bed.run(scene)
 
