@@ -7,6 +7,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
@@ -20,7 +21,7 @@ from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.web.conditional import Conditional
 from handler.web.declarations import declaration_routes
-from handler.web.description import describe, measuring, reading
+from handler.web.description import api_router, describe, measuring
 from handler.web.discovery import build_discovery
 from handler.web.group_answers import GroupAnswers, GroupReading
 from handler.web.needs import MEASURES, actor_of, grants_of
@@ -48,18 +49,23 @@ def build(operations: Operations) -> FastAPI:
     app.state.authorising, app.state.attempts = operations.authorising, operations.attempts
     app.state.performing = Performing(operations)
     # Each request is compared with one route after the other: those that are read most come first.
-    for router in (reading_routes(operations), build_recent(operations), declaration_routes(operations), _problems()):
-        app.include_router(router, prefix=BASE, responses=reading())
-    app.include_router(operation_routes(), prefix=BASE)
-    for router in (_health(operations), build_discovery(operations)):
-        app.include_router(router, responses=measuring())
-    app.include_router(build_pages(operations))
-    app.include_router(build_acts(operations))
-    app.include_router(build_declared(operations))
-    app.include_router(build_tuning(operations))
-    app.include_router(build_login(operations))
-    app.include_router(build_oidc(operations))
-    app.include_router(build_password(operations))
+    for router in (
+        *reading_routes(operations),
+        build_recent(operations),
+        declaration_routes(operations),
+        _problems(),
+        operation_routes(),
+        _health(operations),
+        build_discovery(operations),
+        build_pages(operations),
+        build_acts(operations),
+        build_declared(operations),
+        build_tuning(operations),
+        build_login(operations),
+        build_oidc(operations),
+        build_password(operations),
+    ):
+        app.router.routes.extend(router.routes)  # `include_router` would make every route once more
     describe(app)
     for kind in (NoSuch, Refused, StoreError, BadCursor):
         app.add_exception_handler(kind, _refused)
@@ -90,8 +96,8 @@ async def _misread(request: Request, error: Exception) -> JSONResponse:
 
     A path of its own that a pattern fits, too, is answered as that path: this method is not one of its methods.
     """
-    described = request.app.openapi()["paths"].get(request.url.path)
-    if described is not None and request.method.lower() not in described:
+    own = _own_methods(request.app, request.url.path)
+    if own and request.method not in own:
         return await _unserved(request, HTTPException(HTTPStatus.METHOD_NOT_ALLOWED))
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
@@ -110,10 +116,14 @@ async def _unserved(request: Request, error: Exception) -> JSONResponse:
 
 def _methods(app: FastAPI, scope: Scope) -> list[str]:
     """Return all methods of a path: the framework names those of its first route only."""
-    described = app.openapi()["paths"].get(scope["path"])  # a path of its own, though a pattern may fit it, too
-    if described is not None:
-        return [method.upper() for method in described]
-    return [method for method in _METHODS if _fits(app, {**scope, "method": method})]
+    own = _own_methods(app, scope["path"])  # a path of its own, though a pattern may fit it, too
+    return own or [method for method in _METHODS if _fits(app, {**scope, "method": method})]
+
+
+def _own_methods(app: FastAPI, path: str) -> list[str]:
+    """Return the methods of a path below `/api/v1` that has no variable part; none: there is no such path."""
+    own = (route for route in app.routes if isinstance(route, APIRoute) and route.path == path)
+    return [method for route in own if route.include_in_schema for method in route.methods or ()]
 
 
 def _fits(app: FastAPI, scope: Scope) -> bool:
@@ -126,7 +136,7 @@ async def _failed(_: Request, error: Exception) -> JSONResponse:
 
 
 def _problems() -> APIRouter:
-    routes = APIRouter(tags=["health"])
+    routes = api_router(tags=["health"])
 
     @routes.get(PATH)
     async def problems() -> JSONResponse:
@@ -136,7 +146,7 @@ def _problems() -> APIRouter:
 
 
 def _health(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["health"])
+    routes = APIRouter(tags=["health"], responses=measuring())
 
     @routes.get("/metrics", response_class=PlainTextResponse, dependencies=[MEASURES])
     def metrics(request: Request) -> Response:  # in a thread: writing a thousand groups takes a while

@@ -14,6 +14,7 @@ from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.ports.declarations import EntityChange, EntityRevision
 from handler.web.conditional import body_tag
+from handler.web.description import api_router
 from handler.web.needs import READS_ENTITY, READS_OWN_ACCOUNT, TUNES_OWN_ACCOUNT, grants_of
 from handler.web.paging import Paged, Paging, chosen
 from handler.web.render import Json, plain
@@ -21,7 +22,7 @@ from handler.web.render import Json, plain
 
 def declaration_routes(operations: Operations) -> APIRouter:
     """Make the routes."""
-    routes = APIRouter(tags=["declarations"])
+    routes = api_router(tags=["declarations"])
     declarations = operations.declarations
 
     def entries(request: Request, paging: Paging, found: tuple[DeclaredEntry, ...]) -> JSONResponse:

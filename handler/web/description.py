@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.params import Depends
 
-from handler.operations.address import Address
+from handler.operations.address import BASE, Address
 from handler.operations.registry import Operation
 from handler.web.needs import ANYONE, BEARER
 from handler.web.problems import MEDIA, RETRY, TYPES, Problem, uri_of
@@ -49,6 +51,11 @@ def reading() -> Responses:
         304: {"description": "The caller has this answer already.", "headers": _ETAG},
         **_refusals(_READING),
     }
+
+
+def api_router(*, tags: list[str | Enum] | None = None, dependencies: Sequence[Depends] = ()) -> APIRouter:
+    """Return a router for what reads below `/api/v1`."""
+    return APIRouter(prefix=BASE, responses=reading(), tags=tags, dependencies=dependencies)
 
 
 def measuring() -> Responses:

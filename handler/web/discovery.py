@@ -17,6 +17,7 @@ from config.units import GroupId
 from handler.operations.facade import Operations
 from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
+from handler.web.description import measuring
 from handler.web.needs import MEASURES
 from handler.web.problems import Problem, problem_response
 from handler.web.render import Json
@@ -37,7 +38,7 @@ class TargetGroup(BaseModel):
 
 def build_discovery(operations: Operations) -> APIRouter:
     """Make the route."""
-    routes = APIRouter(tags=["discovery"])
+    routes = APIRouter(tags=["discovery"], responses=measuring())
 
     @routes.get("/sd/prometheus/{group}", response_model=list[TargetGroup], dependencies=[MEASURES])
     async def prometheus(group: str, port: Port = None) -> JSONResponse:

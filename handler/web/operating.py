@@ -17,7 +17,7 @@ from pydantic import Field as Described
 from config.document.rolling import Allowed
 from config.model.rolling import Allowance
 from handler.identity.actors import NAME_AT_MOST, UNNAMED, Actor
-from handler.operations.address import ABOUT, HEADER, Address, DataclassType, address_of, right_of
+from handler.operations.address import ABOUT, BASE, HEADER, Address, DataclassType, address_of, right_of
 from handler.operations.facade import Operations
 from handler.operations.registry import OPERATIONS, Operation, perform
 from handler.operations.repeats import KEY_AT_MOST
@@ -66,7 +66,7 @@ def operation_routes() -> APIRouter:
     Made once a process, since their schemas are most of what an application costs: what performs is therefore the
     application's own, a `Performing` in ``app.state.performing``.
     """
-    routes, models = APIRouter(), dict[str, _Model]()
+    routes, models = APIRouter(prefix=BASE), dict[str, _Model]()
     for kind in OPERATIONS:
         address = address_of(kind)
         if address.body and address.body not in models:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -17,6 +18,7 @@ from handler.operations.user_operations import shown_token, shown_user
 from handler.planning.garbage import Item
 from handler.ports.alerts import StoredHook
 from handler.ports.stored import EVERY_KIND, EventKind, TickSpan
+from handler.web.description import api_router
 from handler.web.group_answers import answer_about
 from handler.web.needs import (
     CHECKS_HOOKS,
@@ -42,16 +44,14 @@ _UNTIL = Query(description="With at: show the decision taken from at until just 
 _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; left out: one with every permission.")]
 
 
-def reading_routes(operations: Operations) -> APIRouter:
+def reading_routes(operations: Operations) -> Iterator[APIRouter]:
     """Make the routes."""
-    routes = APIRouter()
     for some in (_groups, _looks, _definitions, _daemon, _webhooks, _users, _accounts, _audit):
-        routes.include_router(some(operations))
-    return routes
+        yield some(operations)
 
 
 def _groups(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["reading"], dependencies=[READS])
+    routes = api_router(tags=["reading"], dependencies=[READS])
 
     @routes.get("/groups")
     async def groups(request: Request, paging: Paged) -> JSONResponse:
@@ -142,7 +142,7 @@ def _span(span: TickSpan) -> Json:
 
 def _looks(operations: Operations) -> APIRouter:
     """Make the routes whose data must be fetched first."""
-    routes = APIRouter(tags=["reading"])
+    routes = api_router(tags=["reading"])
 
     @routes.get("/groups/{group}/probe", dependencies=[EXAMINES])
     async def probe(group: str, counter: Annotated[list[str] | None, Query(max_length=50)] = None) -> JSONResponse:
@@ -173,7 +173,7 @@ def _looks(operations: Operations) -> APIRouter:
 
 
 def _definitions(operations: Operations) -> APIRouter:
-    routes = APIRouter()
+    routes = api_router()
 
     @routes.get("/groups/{group}/definitions", tags=["reading"], dependencies=[READS])
     async def definitions(request: Request, group: str, paging: Paged) -> JSONResponse:
@@ -201,7 +201,7 @@ def _definitions(operations: Operations) -> APIRouter:
 
 
 def _daemon(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["acts"])
+    routes = api_router(tags=["acts"])
 
     @routes.get("/endpoints", dependencies=[READS_ALL])
     async def endpoints(request: Request, paging: Paged) -> JSONResponse:
@@ -237,7 +237,7 @@ def _aged(item: Item, now: Instant) -> Json:
 
 
 def _webhooks(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["webhooks"])
+    routes = api_router(tags=["webhooks"])
 
     @routes.get("/hooks", dependencies=[READS_OWN])
     async def hooks(request: Request, paging: Paged) -> JSONResponse:
@@ -255,7 +255,7 @@ def _webhooks(operations: Operations) -> APIRouter:
 
 
 def _users(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["users"])
+    routes = api_router(tags=["users"])
 
     @routes.get("/users", dependencies=[MANAGES_USERS])
     async def users(request: Request, paging: Paged) -> JSONResponse:
@@ -285,7 +285,7 @@ def _users(operations: Operations) -> APIRouter:
 
 def _accounts(operations: Operations) -> APIRouter:
     """Make the routes of accounts and the domains that they are in. A caller sees its own."""
-    routes, known = APIRouter(tags=["users"]), operations.accounts
+    routes, known = api_router(tags=["users"]), operations.accounts
 
     @routes.get("/accounts", dependencies=[READS_OWN])
     async def accounts(request: Request, paging: Paged) -> JSONResponse:
@@ -305,7 +305,7 @@ def _accounts(operations: Operations) -> APIRouter:
 
 
 def _audit(operations: Operations) -> APIRouter:
-    routes = APIRouter(tags=["users"], dependencies=[READS_AUDIT])
+    routes = api_router(tags=["users"], dependencies=[READS_AUDIT])
 
     @routes.get("/audit")
     async def audit(

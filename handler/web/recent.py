@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from config.units import GroupId
 from handler.operations.facade import Operations
 from handler.ports.stored import EventKind
+from handler.web.description import api_router
 from handler.web.needs import READS
 from handler.web.render import Json, plain
 
@@ -55,7 +56,7 @@ class SeriesBody(BaseModel):
 
 def build_recent(operations: Operations) -> APIRouter:
     """Make the route."""
-    routes = APIRouter(tags=["reading"], dependencies=[READS])
+    routes = api_router(tags=["reading"], dependencies=[READS])
 
     @routes.get("/groups/{group}/series", response_model=SeriesBody)
     async def series(group: str) -> JSONResponse:

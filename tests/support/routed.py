@@ -95,14 +95,9 @@ class Target:
         return tuple(sorted(found, key=lambda name: -len(name)))
 
 
-def routes(served: Any, prefix: str = "") -> Iterator[tuple[str, APIRoute]]:
-    """Path and route of everything that is served; FastAPI keeps a router that was included as it is."""
-    for route in served.routes:
-        inside = getattr(route, "original_router", None)
-        if isinstance(route, APIRoute):
-            yield prefix + route.path, route
-        elif inside is not None:
-            yield from routes(inside, prefix + route.include_context.prefix)
+def routes(served: FastAPI) -> Iterator[tuple[str, APIRoute]]:
+    """Path and route of everything that is served."""
+    return ((route.path, route) for route in served.routes if isinstance(route, APIRoute))
 
 
 def operation(kind: type[Operation], target: Target) -> Operation:

@@ -69,7 +69,7 @@ class Performing:
         self.app = FastAPI(exception_handlers={RequestValidationError: _misread})
         self.calls = self.authorising = self
         self.app.state.performing = operating.Performing(self)  # type: ignore[arg-type]
-        self.app.include_router(operation_routes(), prefix="/api/v1")
+        self.app.router.routes.extend(operation_routes().routes)
 
     def allows(self, by: Actor, right: Right) -> bool:
         """Everything may be asked for."""
