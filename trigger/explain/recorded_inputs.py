@@ -10,6 +10,9 @@ and the state after the decision before it.
 
 The cause of a change of state is not recorded: every difference from the state after the last decision counts. So a
 new way to change a state needs no code here.
+
+Of a flood of alerts that do the same, one stands for the rest (`trigger.policies.signals.outlasting`): the record of
+each alert would else repeat all those before it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 
 from config.model.catalogue import Group
 from config.units import Instant
+from trigger.policies.signals import outlasting
 from trigger.requests import Decision, Fleet, GroupState, Request
 
 FORM = 1
@@ -42,9 +46,9 @@ class Given:
     """From outside; the requests of policies and schedules follow from the samples and the clock."""
     fleet: Fleet
     state: GroupState
-    """Before the decision."""
+    """Before the decision; in a record, of its signals those that outlast the others."""
     before: GroupState | None = None
-    """After the last decision, if the state has changed since."""
+    """After the last decision, if the state has changed since. Likewise."""
     resumed: bool = False
     """At the daemon's start, windows and holds went on where those of its predecessor ended."""
 
@@ -105,10 +109,16 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
     )
     after = DecisionTrack(last=new, left=decision.state, polled=polled)
     if track is None or requests or _differs(new, track.last, group):
-        return new, after
+        return _recorded(new), after
     if not evaluated and (decision.state != state or decision.answers):
-        return new, after
+        return _recorded(new), after
     return None, replace(after, last=track.last)
+
+
+def _recorded(new: Given) -> Given:
+    state = outlasting(new.state)
+    before = None if new.before is None else outlasting(new.before)
+    return new if state is new.state and before is new.before else replace(new, state=state, before=before)
 
 
 def _differs(new: Given, last: Given, group: Group) -> bool:

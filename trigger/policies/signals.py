@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import assert_never
 
 from config.model.catalogue import Group
@@ -73,6 +74,17 @@ def lasting(state: GroupState, now: Instant) -> GroupState:
     return _with(state, state.signals, now)
 
 
+def outlasting(state: GroupState) -> GroupState:
+    """Keep of the signals of one alert, kind and size the one that lasts longest.
+
+    Every decision on the state is the same, now and later, until an alert begins or ends.
+    """
+    longest = {(each.alert, each.kind, each.size): each for each in sorted(state.signals, key=_until)}
+    if len(longest) == len(state.signals):
+        return state
+    return replace(state, signals=tuple(sorted(longest.values(), key=_name)))
+
+
 def floor_of(group: Group, signals: Collection[Signal]) -> int:
     """Return the least size that alerts allow: the greatest of min and their floors, never above max."""
     if not signals:
@@ -108,3 +120,6 @@ def _with(state: GroupState, signals: Iterable[Signal], now: Instant) -> GroupSt
 
 def _name(signal: Signal) -> tuple[str, str, str]:
     return signal.alert, signal.key, signal.kind.value
+
+
+_until = attrgetter("until")

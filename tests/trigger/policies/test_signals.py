@@ -29,7 +29,7 @@ from tests.support.trigger import (
 )
 from tests.trigger.test_decide import EVALUATIONS, FLEETS, GROUPS, REQUESTS, SIGNALS, STATES
 from trigger.decide import decide
-from trigger.policies.signals import blinded, ended, floor_of, lasting, signalled, signals_of
+from trigger.policies.signals import blinded, ended, floor_of, lasting, outlasting, signalled, signals_of
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Fleet, GroupState, Pause, Request, RequestCause, Signal, SignalKind
 from trigger.verdicts import Direction, Evaluation
@@ -112,6 +112,44 @@ def test_what_is_over_is_dropped_and_a_state_without_any_stays_the_same_object()
     state = a_state(a_signal(until=1), a_signal(key="f2", until=2))
     assert lasting(state, Instant(NOON + 1)) == a_state(a_signal(key="f2", until=2))
     assert lasting(state, NOW) is state
+
+
+# One for the rest
+
+
+@pytest.mark.parametrize(
+    ("signals", "kept"),
+    [
+        pytest.param([a_signal()], [a_signal()], id="one-alone"),
+        pytest.param(
+            [a_signal(key="f1", until=60), a_signal(key="f2", until=600), a_signal(key="f3", until=300)],
+            [a_signal(key="f2", until=600)],
+            id="the-last-to-end",
+        ),
+        pytest.param(
+            [a_floor(8, key="f1", until=60), a_floor(6, key="f2", until=600), a_floor(6, key="f3", until=300)],
+            [a_floor(8, key="f1", until=60), a_floor(6, key="f2", until=600)],
+            id="each-size-by-itself",
+        ),
+        pytest.param(
+            [a_signal(alert="a"), a_signal(alert="b", until=60)],
+            [a_signal(alert="a"), a_signal(alert="b", until=60)],
+            id="each-alert-by-itself",
+        ),
+        pytest.param(
+            [a_signal(BLIND, until=60), a_signal(SHIELD)],
+            [a_signal(BLIND, until=60), a_signal(SHIELD)],
+            id="each-kind-by-itself",
+        ),
+    ],
+)
+def test_signals_that_outlast_the_others(signals: list[Signal], kept: list[Signal]) -> None:
+    assert outlasting(a_state(*signals)) == a_state(*kept)
+
+
+def test_a_state_whose_signals_all_count_stays_the_same_object() -> None:
+    state = a_state(a_signal(alert="a"), a_signal(alert="b"))
+    assert outlasting(state) is state
 
 
 # Floors
@@ -334,6 +372,21 @@ def test_a_signal_that_ends_never_shrinks_a_group(
     for after, now in ((resolved, at()), (settled, at(seconds))):
         decision = decide(group, (), fleet, after, now, evaluation=evaluation)
         assert (decision.desired_to or 0) >= (settled.desired or 0) or group.mode is not Mode.ACT
+
+
+@given(GROUPS, REQUESTS, FLEETS, STATES, EVALUATIONS, st.sampled_from([0.0, 60.0, 300.0]))
+def test_a_signal_that_another_outlasts_changes_no_decision(
+    group: Group,
+    requests: list[Request],
+    fleet: Fleet,
+    state: GroupState,
+    evaluation: Evaluation | None,
+    seconds: float,
+) -> None:
+    every = decide(group, requests, fleet, state, at(seconds), evaluation=evaluation)
+    fewer = decide(group, requests, fleet, outlasting(state), at(seconds), evaluation=evaluation)
+    assert replace(fewer, state=every.state) == every
+    assert outlasting(fewer.state) == outlasting(every.state)
 
 
 _REFUSED = {SHIELD: Direction.IN, BLIND: Direction.IN, FREEZE_IN: Direction.IN, FREEZE_OUT: Direction.OUT}
