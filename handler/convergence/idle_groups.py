@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from types import MappingProxyType
 
 from config.units import GroupId, Instant, MemberName
 from handler.convergence.inventory import Inventory
-from handler.convergence.passes import Pass
+from handler.convergence.passes import Pass, hands_off
 from handler.planning.desired import Definition
-from handler.planning.steps import Create, Plan
+from handler.planning.steps import Create, Plan, Wait
 from handler.planning.world import Member, Phase, Server, ServerState
 from handler.ports.stored import Creates, StoredGroup
 from trigger.requests import GroupState
+
+_seen_by_passes = attrgetter(*(field.name for field in fields(GroupState) if field.name != "signals"))
+"""All of a state but alerts that last: they change decisions, not passes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,10 @@ class IdleGroup:
     """The machines that it saw: one for each member, and no other."""
     hourly: int
     """Creations that the cloud's budget allows in an hour."""
+
+    def goes_by(self, state: GroupState) -> bool:
+        """Return whether a pass would go by the same state."""
+        return state is self.state or _seen_by_passes(state) == _seen_by_passes(self.state)
 
     def has_room(self, used: Creates) -> bool:
         """Return whether the cloud's hourly budget can still not limit a decision of this group."""
@@ -53,11 +61,11 @@ def idle_group(stored: StoredGroup, done: Pass) -> IdleGroup | None:
     balancer has to be read, and no budget is near its end. Everything else goes on to make a pass each interval.
     """
     world, group = done.world, stored.definition.group
-    as_planned = done.plan.converged and world.complete and not done.messages and done.next_in is None
+    as_planned = _rests(stored, done.plan) and world.complete and not done.messages and done.next_in is None
     moved = (*done.outcomes, *done.vanished, *done.refused, *done.returned, *world.untraced, *world.relisted)
     rolls = stored.roll is not None and stored.roll.runs
     waits = stored.deleting or stored.state.orphaned or stored.state.older is not None or rolls
-    if not as_planned or moved or waits or stored.state.desired is None:
+    if not as_planned or moved or waits:
         return None
     if stored.definition.balancers or world.balancer_views or done.creates_left < group.maximum:
         return None
@@ -71,6 +79,13 @@ def idle_group(stored: StoredGroup, done: Pass) -> IdleGroup | None:
         servers=MappingProxyType({m.name: m.server for m in world.members if m.server is not None}),
         hourly=stored.granted.per_hour,
     )
+
+
+def _rests(stored: StoredGroup, plan: Plan) -> bool:
+    """Return whether a plan leaves nothing to do. Mode ``advise`` gives a group no size, and it needs none."""
+    if stored.state.desired is not None:
+        return plan.converged
+    return hands_off(stored) and not plan.steps and all(wait is Wait.NO_DESIRED for wait, _ in plan.waits)
 
 
 def grows_only(plan: Plan) -> bool:

@@ -170,7 +170,8 @@ class InventoryWatch:
             now = self._clock()
             each.seen_at = asked_at
             each.until = now.steady + _VOUCHED * each.runtime.definition.group.interval
-            each.runtime.converged_at = now.wall
+            if each.idle.state.desired is not None:
+                each.runtime.converged_at = now.wall
             self._same(each.runtime)
         elif what is Finding.OTHER:
             del self._watched[each.runtime.id]
@@ -180,6 +181,6 @@ class InventoryWatch:
 def _stands(watched: _Watched) -> bool:
     """Return whether the group is still what its last pass went by, and nothing has woken it."""
     runtime, idle = watched.runtime, watched.idle
-    same = (runtime.state is idle.state or runtime.state == idle.state) and runtime.definition is idle.definition
+    same = runtime.definition is idle.definition and idle.goes_by(runtime.state)
     rolls = runtime.roll is not None and runtime.roll.runs
     return same and not (runtime.deleting or runtime.accept_vanished or rolls or runtime.wake.is_set())

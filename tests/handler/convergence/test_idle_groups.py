@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from config.errors import Transient
-from config.model.catalogue import Budget
+from config.model.catalogue import Budget, Mode
 from config.units import Instant
 from handler.convergence.idle_groups import Finding, finding
 from handler.convergence.inventory import inventory_of
 from handler.planning.world import Listing, ServerState
 from tests.support.shared_cloud import API, GROUPS, SharedCloud
 from tests.support.worlds import INSTALLATION, WEB, a_definition, name_of
+from trigger.requests import GroupState
 
 
 @pytest.fixture
@@ -94,6 +95,20 @@ def test_a_group_with_a_balancer_makes_its_passes(shared: SharedCloud) -> None:
     done = shared.run(WEB)
     stored = replace(shared.store.kept[WEB], definition=a_definition())
     assert shared.converger.idle(stored, done) is None
+
+
+@pytest.mark.parametrize(("mode", "rests"), [(Mode.ADVISE, True), (Mode.ACT, False)])
+def test_a_group_without_a_size_needs_no_pass_if_it_is_only_advised(mode: Mode, *, rests: bool) -> None:
+    shared = SharedCloud()
+    stored = shared.store.kept[WEB]
+    definition = replace(stored.definition, group=replace(stored.definition.group, mode=mode))
+    shared.store.kept[WEB] = replace(stored, definition=definition, state=GroupState())
+    shared.run(WEB)
+    assert (WEB in shared.idle) is rests
+    if rests:
+        assert shared.compare() == {WEB: Finding.SAME}
+        shared.cloud.add(name_of(1))
+        assert shared.compare() == {WEB: Finding.OTHER}
 
 
 def test_a_group_at_the_end_of_its_budget_makes_its_passes(shared: SharedCloud) -> None:

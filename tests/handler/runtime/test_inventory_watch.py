@@ -17,6 +17,7 @@ from handler.convergence.inventories import Compared
 from handler.runtime import inventory_watch
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.inventory_watch import InventoryWatch
+from tests.support.trigger import a_signal
 from tests.support.waiting import PATIENT, until
 from tests.support.worlds import NOW, a_definition, a_group, a_server
 
@@ -157,6 +158,33 @@ def test_a_pass_during_a_reading_is_not_covered_by_it() -> None:
         scene.gate.set()
         await scene.reading(0.0)
         assert not any(runtime.wake.is_set() for runtime in scene.runtimes)
+
+    scene.play(play)
+
+
+def test_an_alert_that_lasts_changes_nothing_that_a_pass_goes_by() -> None:
+    scene = Scene()
+
+    async def play() -> None:
+        scene.rest()
+        runtime = scene.runtimes[0]
+        runtime.state = replace(runtime.state, signals=(a_signal(),))
+        await scene.reading(30.0)
+        assert scene.watch.vouches(runtime)
+
+    scene.play(play)
+
+
+def test_a_group_without_a_size_is_vouched_for_and_has_not_converged() -> None:
+    scene = Scene()
+    for runtime in scene.runtimes:
+        runtime.state = replace(runtime.state, desired=None)
+
+    async def play() -> None:
+        scene.rest()
+        await scene.reading(30.0)
+        assert all(scene.watch.vouches(runtime) for runtime in scene.runtimes)
+        assert scene.runtimes[0].converged_at is None
 
     scene.play(play)
 
