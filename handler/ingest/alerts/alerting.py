@@ -30,7 +30,8 @@ from handler.ports.alerts import HookUse, StoredHook
 from handler.runtime.loops import Guard
 
 _BATCH = 256
-_PACE: Seconds = 0.02
+_PACE: Seconds = 0.04
+"""Adds this much to an answer at most, and halves what a batch costs each alert at 1,000 a second."""
 _MEANINGS_A_BATCH = 2_000
 """Beyond which no further delivery joins a batch."""
 
