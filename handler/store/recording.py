@@ -10,9 +10,10 @@ from sqlalchemy import Connection, bindparam, insert, update
 from config.units import GroupId
 from handler.ports.stored import RepeatedTick, StoredTick
 from handler.store.decisions import HistoryTick, Refusals, history_of
-from handler.store.rows import write_members, write_states
+from handler.store.rows import write_members
 from handler.store.schema import answers, decisions, givens, spans
 from handler.store.spans import Book, OpenSpan, SpanWrite
+from handler.store.state_rows import write_states
 from handler.store.upserts import insert_or_ignore
 from handler.store.writer import StoreWriter
 

@@ -18,6 +18,7 @@ from handler.ports.stored import StoredGroup
 from handler.store import rows
 from handler.store.access_schema import hooks
 from handler.store.schema import bindings, every, groups, members, notices, rolls
+from handler.store.state_rows import write_states
 from trigger.moving import moved
 from trigger.requests import GroupState
 
@@ -55,7 +56,7 @@ def _group(connection: Connection, stored: StoredGroup, step: Seconds, now: Inst
     builds = limited_builds(moved(before, Builds, step), now)
     if state == stored.state and builds == before:
         return False
-    rows.write_states(connection, {stored.id: state}, {stored.id: stored.state})
+    write_states(connection, {stored.id: state}, {stored.id: stored.state})
     values = {"back_off_until": builds.back_off_until}
     connection.execute(update(groups).where(groups.c.id == stored.id).values(values))
     return True

@@ -9,7 +9,7 @@ from typing import Any, cast
 from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, delete, insert, or_, select, update
 
 from config.errors import StoreError
-from config.units import ROOT_ACCOUNT, AccountId, AlertId, BalancerId, CloudId, GroupId, Instant, MemberName
+from config.units import ROOT_ACCOUNT, AccountId, BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.attachments import Attachment
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
@@ -24,18 +24,14 @@ from handler.store.editing import last_edits, write_edited
 from handler.store.fleet import read_fleet_pause
 from handler.store.schema import attachments, every, groups, members, notes, quiets, sequences, signals, states
 from handler.store.upserts import insert_or_update
-from trigger.requests import GroupState, Quiet, Signal, SignalKind
+from trigger.requests import GroupState, Quiet, Signal
 
 _TOUCHED = "touched"
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
-_STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
+STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
+"""What a group's row has of its state. Quiet times and signals have tables of their own."""
 _SIGNAL = ("alert", "key", "kind")
-_END_SIGNAL = delete(signals).where(
-    signals.c.group == bindparam("row"),
-    signals.c.alert == bindparam("of"),
-    signals.c.key == bindparam("by"),
-    signals.c.kind == bindparam("sort"),
-)
+_ATTACHMENT = tuple(field.name for field in fields(Attachment))
 _RECORD = tuple(field.name for field in fields(Record))
 # Statements of every pass and batch of decisions, built once: building one costs as much as running it.
 _MEMBERS = (
@@ -53,11 +49,8 @@ _NAMES = 1000
 _COUNTED = or_(members.c.phase.in_(_OUTSTANDING), members.c.intended_at > bindparam("since"))
 _ALL_CREATES = select(members.c.group, members.c.cloud, members.c.intended_at, members.c.phase).where(_COUNTED)
 _CREATES = _ALL_CREATES.where(members.c.group == bindparam("of"))
-_STATES = update(groups).where(groups.c.id == bindparam("row"))
-_GONE_FROM_FILE = _STATES.values(orphaned=True, deleting=or_(groups.c.deleting, bindparam("deleted")))
-_NO_QUIETS = delete(quiets).where(quiets.c.group == bindparam("row"))
-_NO_SIGNALS = delete(signals).where(signals.c.group == bindparam("row"))
-_SIGNALS = insert_or_update(signals)
+_GROUP = update(groups).where(groups.c.id == bindparam("row"))
+_GONE_FROM_FILE = _GROUP.values(orphaned=True, deleting=or_(groups.c.deleting, bindparam("deleted")))
 _BEGUN = insert_or_update(states)
 _OVER = delete(states).where(states.c.group == bindparam("of"), states.c.member == bindparam("who"))
 _KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
@@ -94,7 +87,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
         in_force(
             StoredGroup(
                 state=GroupState(
-                    **{name: row[name] for name in _STATE},
+                    **{name: row[name] for name in STATE},
                     quiets=running.get(row["id"], ()),
                     signals=lasting.get(row["id"], ()),
                     fleet_pause=fleet_pause,
@@ -102,7 +95,7 @@ def read_groups(connection: Connection) -> tuple[StoredGroup, ...]:
                 attachments=behind.get(row["id"], ()),
                 edited_at=edited_at.get(row["id"]),
                 begun=begun.get(row["id"], {}),
-                **named(row, leaving_out=_STATE),
+                **named(row, leaving_out=STATE),
             )
         )
         for row in rows
@@ -171,7 +164,7 @@ def _insert_groups(
         [
             {"id": each.group.id, "definition": each, "account": accounts[each.group.id]}
             | _FRESH
-            | _columns(GroupState(fresh=each.group.id in fresh))
+            | state_columns(GroupState(fresh=each.group.id in fresh))
             for each in definitions
         ],
     )
@@ -194,7 +187,7 @@ def _redefine(
     }
     if before.orphaned:
         values["watched"] = ()  # its schedules begin anew: times that passed are over
-    connection.execute(_STATES, values)
+    connection.execute(_GROUP, values)
 
 
 def _gone_as(group: GroupId, over: DeclaredOverApi) -> tuple[str, str]:
@@ -206,37 +199,13 @@ def _gone_as(group: GroupId, over: DeclaredOverApi) -> tuple[str, str]:
     return "orphaned", ""
 
 
-def write_states(
-    connection: Connection, states: Mapping[GroupId, GroupState], before: Mapping[GroupId, GroupState] | None = None
-) -> None:
-    """Replace the states of groups.
-
-    Args:
-        connection: runs the transaction.
-        states: the new states.
-        before: the states on disk, if known: of the signals, which may be many, only changes are then written.
-
-    Raises:
-        StoreError: there is no such group.
-    """
-    if not states:
-        return
-    rows = [_columns(state) | {"row": group} for group, state in states.items()]
-    written = connection.execute(_STATES, rows).rowcount
-    if written != len(rows):
-        for group in states:
-            require(connection, group)
-    _replace_quiets(connection, states)
-    _change_signals(connection, states, before or {})
-
-
 def write_attachments(connection: Connection, definition: Definition, found: Sequence[Attachment]) -> None:
     """Replace a group's attachments, and its definition with them."""
     group = definition.group.id
     require(connection, group)
     connection.execute(update(groups).where(groups.c.id == group).values(definition=definition))
     connection.execute(delete(attachments).where(attachments.c.group == group))
-    rows = [_fields(attachment) | {"group": group} for attachment in found]
+    rows = [{name: getattr(each, name) for name in _ATTACHMENT} | {"group": group} for each in found]
     if rows:
         connection.execute(insert(attachments), rows)
 
@@ -266,8 +235,9 @@ def desired_of(connection: Connection, group: GroupId) -> int | None:
     return connection.execute(select(groups.c.desired).where(groups.c.id == group)).scalar()
 
 
-def _columns(state: GroupState) -> dict[str, object]:
-    return {name: getattr(state, name) for name in _STATE}
+def state_columns(state: GroupState) -> dict[str, object]:
+    """Return what a group's row has of its state."""
+    return {name: getattr(state, name) for name in STATE}
 
 
 def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[GroupId, list[dict[str, Any]]]]:
@@ -276,48 +246,6 @@ def _lists(connection: Connection, table: Table, *order: str) -> Iterable[tuple[
     for row in connection.execute(every(table).order_by(table.c.group, *(table.c[name] for name in order))).mappings():
         found.setdefault(row["group"], []).append(named(row, leaving_out=("group", "ordinal")))
     return found.items()
-
-
-def _replace_quiets(connection: Connection, states: Mapping[GroupId, GroupState]) -> None:
-    connection.execute(_NO_QUIETS, [{"row": group} for group in states])
-    listed = [
-        _fields(quiet) | {"group": group, "ordinal": ordinal}
-        for group, state in states.items()
-        for ordinal, quiet in enumerate(state.quiets)
-    ]
-    if listed:
-        connection.execute(insert(quiets), listed)
-
-
-def _change_signals(
-    connection: Connection, states: Mapping[GroupId, GroupState], before: Mapping[GroupId, GroupState]
-) -> None:
-    unknown = [{"row": group} for group in states if group not in before]
-    if unknown:
-        connection.execute(_NO_SIGNALS, unknown)
-    ended: list[dict[str, object]] = []
-    changed: list[dict[str, object]] = []
-    for group, state in states.items():
-        was = before[group].signals if group in before else ()
-        same = {*map(id, was)}.intersection(map(id, state.signals))  # nearly all of them in a flood of alerts
-        known = {_signal_name(signal): signal for signal in was if id(signal) not in same}
-        now = {_signal_name(signal): signal for signal in state.signals if id(signal) not in same}
-        gone = known.keys() - now.keys()
-        ended += [{"row": group, "of": alert, "by": key, "sort": kind} for alert, key, kind in gone]
-        new = (signal for name, signal in now.items() if known.get(name) != signal)
-        changed += [_fields(signal) | {"group": group} for signal in new]
-    if ended:
-        connection.execute(_END_SIGNAL, ended)
-    if changed:
-        _SIGNALS.write(connection, changed)
-
-
-def _signal_name(signal: Signal) -> tuple[AlertId, str, SignalKind]:
-    return signal.alert, signal.key, signal.kind
-
-
-def _fields(value: Quiet | Signal | Attachment) -> dict[str, object]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 # Members

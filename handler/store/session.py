@@ -19,6 +19,7 @@ from handler.store.create_tally import CreateTally
 from handler.store.database import Database, translated
 from handler.store.recording import Recorder
 from handler.store.schema import notes
+from handler.store.state_rows import write_states
 from handler.store.writer import StoreWriter
 from trigger.requests import GroupState
 
@@ -106,6 +107,6 @@ def write_note(connection: Connection, act: Event, state: GroupState | None) -> 
     line: dict[str, object] = {name: getattr(act, name) for name in ("group", "name", "by", "message", "at")}
     if state is not None:
         before = rows.desired_of(connection, act.group)
-        rows.write_states(connection, {act.group: state})
+        write_states(connection, {act.group: state})
         line |= {"desired_from": before, "desired_to": state.desired} if before != state.desired else {}
     connection.execute(insert(notes).values(line))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -563,6 +563,16 @@ def test_of_signals_only_what_changed_is_written_where_it_is_known_what_is_there
     assert group_of(store).state.signals == (renewed, third)
     store.record((replace(a_tick(state=a_state()), before=after),))
     assert group_of(store).state.signals == ()
+
+
+def test_whichever_part_of_a_state_changes_is_written_where_it_is_known_what_is_there(store):
+    before = a_state()
+    store.record((a_tick(state=before),))
+    for name in sorted({field.name for field in fields(GroupState)} - {"fleet_pause"}):
+        after = replace(before, **{name: getattr(full_state(), name)})
+        store.record((replace(a_tick(state=after), before=before),))
+        assert group_of(store).state == after, name
+        before = after
 
 
 def test_answers_to_many_requests_are_looked_up_at_once(store):

@@ -14,7 +14,7 @@ from handler.planning.garbage import Abandoned
 from handler.planning.launches import Claim
 from handler.planning.status import MemberState, StateSince
 from handler.planning.world import Phase
-from handler.store import alert_rows, fleet, member_rows, rows
+from handler.store import alert_rows, fleet, member_rows, rows, state_rows
 from handler.store.schema import METADATA, deliveries, sequences
 from handler.store.upserts import insert_or_ignore, insert_or_update
 from tests.support.postgresql import Server
@@ -122,7 +122,7 @@ def test_a_signal_is_replaced_and_its_key_tells_it_from_others(declared):
     new = replace(old, until=at(900))
     for signals in ((old, other), (new, other)):
         before = {WEB: a_state(signals=(old, other))} if signals[0] is new else None
-        rows.write_states(declared, {WEB: a_state(signals=signals)}, before)
+        state_rows.write_states(declared, {WEB: a_state(signals=signals)}, before)
     assert rows.read_groups(declared)[0].state.signals == (new, other)
 
 
