@@ -40,10 +40,11 @@ def _findings(catalogue: Catalogue) -> Iterator[Finding]:
             ("writable",),
             "each worker has its own copy of the file, and a change of one would bar the others: leave it out",
         )
-    yield from _places(catalogue)
+    yield from tied_places(catalogue)
 
 
-def _places(catalogue: Catalogue) -> Iterator[Finding]:
+def tied_places(catalogue: Catalogue) -> Iterator[Finding]:
+    """Yield what only one machine could reach."""
     for cloud in catalogue.clouds.values():
         if isinstance(cloud, ProcessCloud):
             words = "its members are processes of one machine, which no other worker could see: run without --worker"

@@ -28,6 +28,8 @@ def status(state: State = None, json: AsJson = False) -> None:
         heard, up = (_span(worker[key]) for key in ("age_s", "up_s"))
         table.add_row(worker["name"], worker["role"], worker["version"], f"{heard} ago", up, worker["api"])
     lines([_headline(answer)])
+    if answer["applied"]:
+        lines([f"all go by revision {answer['applied']} of the declaration, which was applied"])
     show(table)
     lines(f"{worker['name']}: {worker['problem']}" for worker in answer["workers"] if worker["problem"])
 

@@ -13,6 +13,7 @@ from config.errors import first_lines
 from config.units import GroupId
 from handler.cli.account import account, domain
 from handler.cli.advise import advise
+from handler.cli.apply import apply
 from handler.cli.audit import audit
 from handler.cli.balancers import attach, balancers, detach
 from handler.cli.check import check
@@ -97,7 +98,7 @@ class _ByTask(Commands):
             "snapshot",
             "import",
         ),
-        "Roll out a change": ("reload", "settings", "declare", "definitions", "roll", "rollback"),
+        "Roll out a change": ("reload", "apply", "settings", "declare", "definitions", "roll", "rollback"),
         "Record and export": ("record", "export"),
         "Run the daemon": ("run", "cluster", "demo", "hook", "backup", "restore", "store", "seal", "completion"),
         "Say who may do what": ("user", "token", "account", "domain", "audit"),
@@ -125,7 +126,7 @@ app.add_typer(seal, name="seal")
 app.add_typer(settings, name="settings")
 for _command in (
     run, backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
-    definitions, rollback, roll, snapshot, plan, completion,
+    definitions, rollback, roll, snapshot, plan, completion, apply,
 ):  # fmt: skip
     app.command()(_command)
 app.command("eval")(evaluate)

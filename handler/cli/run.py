@@ -33,7 +33,7 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     ] = None,
     accept_file: Annotated[
         bool,
-        typer.Option("--accept-file", help="With --worker: take over although this machine's file differs."),
+        typer.Option("--accept-file", help="Have FILE be in force, though workers or `trimtab apply` have another."),
     ] = False,
     json: AsJson = False,
 ) -> None:
@@ -44,12 +44,12 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     from handler.daemon import stray_output
     from handler.daemon.run import run_until_signal
 
-    if worker is None and (url is not None or lease is not None or accept_file):
-        fail("--url, --lease and --accept-file are for workers: add --worker NAME", USAGE, json=json)
+    if worker is None and (url is not None or lease is not None):
+        fail("--url and --lease are for workers: add --worker NAME", USAGE, json=json)
     with refusals(json), stray_output.caught(logs.warn) as stream:
         logs.configure(stream=stream, json=json)
         if worker is None:
-            uvloop.run(run_until_signal(file, directory(state), host=host, port=port))
+            uvloop.run(run_until_signal(file, directory(state), host=host, port=port, accepts_file=accept_file))
             return
         from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
 

@@ -41,8 +41,8 @@ class LeaseKeeper:
         own: this process; its problem is found out here.
         span: how long the lease lasts from each renewal.
         steady: a clock that is never set, and counts while the machine is suspended.
-        file_problem: returns why this machine's file may not be brought into force, by the digest of the one that was
-            taken last; empty: it may. It may block.
+        file_problem: returns why this machine could not go on with the file in force, by the lease as it was read;
+            empty: it could. It may block.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LeaseKeeper:
         own: Presence,
         span: Seconds,
         steady: Callable[[], Monotonic],
-        file_problem: Callable[[str], str],
+        file_problem: Callable[[Looked], str],
     ) -> None:
         self._lease = lease
         self._own = own
@@ -230,7 +230,7 @@ class LeaseKeeper:
     def _problem(self, seen: Looked) -> str:
         if seen.schema > HEAD:
             return f"its release is older than the store (schema {seen.schema}, and this one knows up to {HEAD})"
-        return self._file_problem(seen.declaration)
+        return self._file_problem(seen)
 
     async def _renewed(self, declaration: Callable[[], str]) -> bool:
         async with self._renewing:

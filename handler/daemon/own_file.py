@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from config.checks.workers import refuse_tied
@@ -16,6 +17,7 @@ from config.document.places import ParsedText
 from config.document.statement import values_of
 from config.errors import DeclarationError, Refused
 from config.load import catalogue_of, read
+from handler.leasing.workers import Looked
 
 _OWN = frozenset({"listen", "store"})
 """Sections that may differ from machine to machine."""
@@ -45,31 +47,44 @@ class FileInForce:
         return self._known[1]
 
 
+@dataclass
+class Acceptance:
+    """Whether a person wants this machine's own file to be in force, though others go by another one (--accept-file).
+
+    It holds for one start: once this machine's file is in force, what is applied or taken later counts.
+    """
+
+    pending: bool
+
+
 class OwnFile:
     """One machine's copy. It is read again when it has changed; calls block.
 
     Args:
         path: where it is.
-        accepted: a person wants it to be taken, though it differs.
+        applied: returns why this machine could not go on with a revision that was applied for all; empty: it could.
+        acceptance: this machine's file is to be taken, though it differs or another was applied.
     """
 
-    def __init__(self, path: Path, *, accepted: bool) -> None:
+    def __init__(self, path: Path, applied: Callable[[int], str], acceptance: Acceptance) -> None:
         self._path = path
-        self._accepted = accepted
+        self._applied = applied
+        self._acceptance = acceptance
         self._stamp: tuple[int, int, int] | None = None
         self._digest = ""
         self._refused = ""
 
-    def problem(self, taken: str) -> str:
-        """Return why it may not be brought into force; empty: it may.
+    def problem(self, seen: Looked) -> str:
+        """Return why this machine could not go on with the file in force, by the lease as it was read; empty: it could.
 
-        Args:
-            taken: digest of the file that the last holder took; empty: there was none.
+        Once a file was applied for all workers, this machine's own does not count.
         """
+        if seen.applied and not self._acceptance.pending:
+            return self._applied(seen.applied)
         self._look()
         if self._refused:
             return f"its file is refused: {self._refused}"
-        if taken and self._digest != taken and not self._accepted:
+        if seen.declaration and self._digest != seen.declaration and not self._acceptance.pending:
             return (
                 f"its {self._path} differs from the file in force: copy that one here, or restart this worker with "
                 "--accept-file, so that it takes over with its own"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from config.load import load
 from config.model.catalogue import Catalogue
@@ -17,9 +18,12 @@ from config.model.listening import ListenOn
 from config.units import Seconds
 from handler import logs
 from handler.daemon import connections
+from handler.daemon.applied_here import brought_here
 from handler.daemon.certificate import ServerCertificate
+from handler.daemon.own_file import Acceptance
 from handler.daemon.serving import Protection, bind_tcp, bind_unix, refuse_without_users, serving
 from handler.daemon.storing import open_store
+from handler.daemon.wiring import FileToRun, Tenure
 from handler.daemon.wiring import engine as build_engine
 from handler.engine.engine import Engine
 from handler.identity.actors import ON_HANGUP
@@ -30,6 +34,9 @@ from handler.operations.group_operations import ReloadFile
 from handler.operations.registry import perform
 from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import Guard, keep_settled
+
+if TYPE_CHECKING:
+    from handler.store.postgresql_database import Term
 
 _TURN: Seconds = 0.001
 """How long a thread may hold the interpreter. The event loop gives it up at every system call, and waits for passes and
@@ -58,6 +65,7 @@ class Place:
     unix: socket.socket
     tcp: socket.socket
     token: str = field(repr=False)
+    acceptance: Acceptance
 
     @property
     def port(self) -> int:
@@ -71,7 +79,9 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def holding(file: Path, state: Path, *, host: str | None, port: int | None) -> AsyncIterator[Place]:
+async def holding(
+    file: Path, state: Path, *, host: str | None, port: int | None, accepts_file: bool = False
+) -> AsyncIterator[Place]:
     """Hold the state directory and the sockets while the block runs. Raises as `running`."""
     directory = StateDirectory(state)
     directory.hold()
@@ -92,12 +102,28 @@ async def holding(file: Path, state: Path, *, host: str | None, port: int | None
             unix=unix,
             tcp=tcp,
             token=token,
+            acceptance=Acceptance(pending=accepts_file),
         )
+
+
+def built(place: Place, term: Term | None = None, tenure: Tenure | None = None) -> Engine:
+    """Open the store, find out which file is in force, and build the engine. It blocks.
+
+    ``term`` and ``tenure`` are those of a worker. Raises as `running`.
+    """
+    own, directory = place.catalogue, place.directory
+    opened = open_store(directory, own.store, term)
+    try:
+        applied = brought_here(opened.store, own, directory, accepts_own=place.acceptance.pending)
+        return build_engine(FileToRun(place.file, own.seal, applied), directory, opened, place.url + PATH, tenure)
+    except BaseException:
+        opened.store.close()
+        raise
 
 
 @contextlib.asynccontextmanager
 async def running(
-    file: Path, state: Path, *, host: str | None = None, port: int | None = None
+    file: Path, state: Path, *, host: str | None = None, port: int | None = None, accepts_file: bool = False
 ) -> AsyncIterator[Running]:
     """Run the daemon while the block runs. Its end stops only the daemon: members go on serving.
 
@@ -107,9 +133,8 @@ async def running(
         DeclarationError: the file is refused.
         StoreError: the store cannot be opened or written.
     """
-    async with holding(file, state, host=host, port=port) as place:
-        opened = open_store(place.directory, place.catalogue.store)
-        engine = build_engine(file, place.directory, opened, place.url + PATH)
+    async with holding(file, state, host=host, port=port, accepts_file=accepts_file) as place:
+        engine = await asyncio.to_thread(built, place)
         async with acting(place, engine) as daemon:
             yield daemon
 
@@ -166,10 +191,13 @@ def _url(protection: Protection, port: int) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-async def run_until_signal(file: Path, state: Path, *, host: str | None, port: int | None) -> None:
+async def run_until_signal(
+    file: Path, state: Path, *, host: str | None, port: int | None, accepts_file: bool = False
+) -> None:
     """Run until INT or TERM; HUP reloads. Raises as `running`."""
     limit, signals = prepared()
-    async with running(file, state, host=host, port=port) as daemon, attended(daemon, signals, limit):
+    started = running(file, state, host=host, port=port, accepts_file=accepts_file)
+    async with started as daemon, attended(daemon, signals, limit):
         await signals.stop.wait()
 
 

@@ -29,7 +29,9 @@ from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
 from collector.sources.pushed import AlertedSource, PushedSource
 from collector.sources.snmp import SnmpSource
+from config.checks.applying import refuse_unfit
 from config.checks.workers import refuse_tied
+from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
 from config.units import MemberName, Moment
@@ -45,6 +47,7 @@ from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import NotificationSender
 from handler.orchestrators.table import orchestrator_for
+from handler.ports.applied import AppliedFile
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.cluster import Cluster
 from handler.ports.held_clock import HeldClock
@@ -73,8 +76,20 @@ class Tenure:
     cluster: Cluster
 
 
+@dataclass(frozen=True, slots=True)
+class FileToRun:
+    """Which file an engine goes by."""
+
+    own: Path
+    """This machine's."""
+    seal: SecretRef | None
+    """Where it says that the key of sealed secrets is; ``None``: in the state directory."""
+    applied: AppliedFile | None
+    """The one that was applied for all daemons over the store, and is in force; ``None``: this machine's own is."""
+
+
 def engine(
-    file: Path, directory: StateDirectory, opened: OpenedStore, push_url: str, tenure: Tenure | None = None
+    file: FileToRun, directory: StateDirectory, opened: OpenedStore, push_url: str, tenure: Tenure | None = None
 ) -> Engine:
     """Build the engine of one daemon over a held state directory and its store; members push values to ``push_url``.
 
@@ -116,7 +131,9 @@ def engine(
     )
     return Engine(
         EngineParts(
-            file=file,
+            file=file.own,
+            applied_copy=directory.applied,
+            applied=file.applied,
             store=store,
             converger=Converger(
                 installation=installation,
@@ -147,6 +164,7 @@ def engine(
             boot=boot,
             cluster=None if tenure is None else tenure.cluster,
             refuse=anything if tenure is None else refuse_tied,
+            refuse_applied=partial(refuse_unfit, seal=file.seal, of_workers=tenure is not None),
         )
     )
 

@@ -23,14 +23,12 @@ from config.checks.workers import refuse_tied
 from config.errors import Refused, StoreError
 from config.units import Moment, Monotonic, Seconds
 from handler import logs
+from handler.daemon.applied_here import AppliedProblems
 from handler.daemon.lease_keeper import LeaseKeeper
 from handler.daemon.own_file import FileInForce, OwnFile
-from handler.daemon.run import Place, Running, Signals, acting, attended, holding, prepared
+from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
 from handler.daemon.serving import served
-from handler.daemon.storing import open_store
 from handler.daemon.wiring import Tenure
-from handler.daemon.wiring import engine as build_engine
-from handler.ingest.pushes.receiver import PATH
 from handler.leasing.lease import SHORTEST
 from handler.leasing.workers import Presence
 from handler.observability.exposition import exposition
@@ -58,7 +56,7 @@ class WorkerOptions:
     """Where other machines reach its API; ``None``: as the file and the options have it listen."""
     span: Seconds = SPAN
     accepts_file: bool = False
-    """It takes over with its own file, though the workers before it had another."""
+    """It takes over with its own file, though the workers before it had another, or one was applied."""
 
 
 async def run_worker_until_signal(
@@ -78,7 +76,7 @@ async def run_worker_until_signal(
     if options.span < SHORTEST:
         raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
     limit, signals = prepared()
-    async with holding(file, state, host=host, port=port) as place:
+    async with holding(file, state, host=host, port=port, accepts_file=options.accepts_file) as place:
         keeper = _keeper(place, options)
         try:
             await keeper.start()
@@ -101,8 +99,10 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
         url=options.url or _reachable(place),
         version=version("trimtab"),
     )
-    problem = OwnFile(place.file, accepted=options.accepts_file).problem
-    return LeaseKeeper(lease_of(declared), own, options.span, _steady, problem)
+    lease = lease_of(declared)
+    applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory)
+    problem = OwnFile(place.file, applied.problem, place.acceptance).problem
+    return LeaseKeeper(lease, own, options.span, _steady, problem)
 
 
 def _reachable(place: Place) -> str:
@@ -147,6 +147,7 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, signals: Signal
     try:
         async with _engaged(place, keeper, term) as daemon, attended(daemon, signals, limit):
             turn.in_force.file = lambda: daemon.engine.declared().file
+            place.acceptance.pending = False
             await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile
@@ -173,8 +174,7 @@ async def _engaged(place: Place, keeper: LeaseKeeper, term: Term) -> AsyncIterat
         return Moment(wall=now.wall, steady=Monotonic(now.steady + ahead))
 
     tenure = Tenure(moment=moment, held_back=keeper.held_back, cluster=keeper)
-    opened = await asyncio.to_thread(open_store, place.directory, place.catalogue.store, term)
-    engine = build_engine(place.file, place.directory, opened, place.url + PATH, tenure)
+    engine = await asyncio.to_thread(built, place, term, tenure)
     async with acting(place, engine) as daemon:
         yield daemon
 

@@ -59,6 +59,21 @@ class Reloaded:
     orphaned: tuple[GroupId, ...]
     edits: tuple[Edit, ...]
     """What was edited in the file, in all its sections, since it was taken before."""
+    revision: int | None = None
+    """Of the file, if it was applied for all daemons over the store; ``None``: it was not."""
+
+
+def reloaded(before: Catalogue, after: Catalogue, edits: tuple[Edit, ...], revision: int | None = None) -> Reloaded:
+    """Return what one catalogue in place of another does to groups."""
+    old, new = before.groups.keys(), after.groups.keys()
+    return Reloaded(
+        problems=(),
+        added=tuple(sorted(new - old)),
+        changed=tuple(sorted(old & new & {group for edit in edits for group in edit.groups})),
+        orphaned=tuple(sorted(old - new)),
+        edits=edits,
+        revision=revision,
+    )
 
 
 def words_of(edits: Iterable[Edit]) -> str:

@@ -11,7 +11,7 @@ from config.checks.references import needed
 from config.document.entities import Entity, key_at
 from config.document.overlay import OFFERED, narrowed
 from config.document.places import ParsedText
-from config.errors import DeclarationError, Problem
+from config.errors import DeclarationError, Problem, Refused
 from config.load import read
 from config.merge import Merged, losses, merge
 from config.model.catalogue import Catalogue
@@ -20,6 +20,7 @@ from config.model.where import Where, dotted
 from config.settings import loose_secrets
 from config.units import ROOT_ACCOUNT, AccountId, GroupId
 from handler import logs
+from handler.ports.applied import AppliedFile
 from handler.ports.declarations import EntityChange
 from handler.ports.store import Edited, Store
 from handler.runtime.definitions import definitions
@@ -38,6 +39,35 @@ class Declared:
     revision: int
     """Number of the newest revision of the entities; 0: there is none."""
     merged: Merged
+    applied: AppliedFile | None = None
+    """Where ``file`` comes from, if all daemons over the store go by it; ``None``: it is this machine's own."""
+
+    @property
+    def path(self) -> Path:
+        """Where the file is on this machine: its own, or the copy of the one that was applied."""
+        return Path(self.file.file)
+
+    def newly_applied(self, before: Declared | None, stored: AppliedFile | None) -> AppliedFile | None:
+        """Return the file that was applied, unless the store has it already.
+
+        Args:
+            before: the declaration in force; ``None``: the daemon starts.
+            stored: what the store had at the start.
+        """
+        known = stored if before is None else before.applied
+        return None if self.applied == known else self.applied
+
+    def refuse_applied(self) -> None:
+        """Refuse to take or to write this machine's own file, which counts for nothing now.
+
+        Raises:
+            Refused: a file was applied for all daemons over the store.
+        """
+        if self.applied is not None:
+            raise Refused(
+                f"revision {self.applied.revision} of the declaration is in force, which {self.applied.by} applied "
+                f"from {self.applied.source}: apply a file in its place (trimtab apply FILE)"
+            )
 
     @property
     def catalogue(self) -> Catalogue:
@@ -92,8 +122,10 @@ class Declared:
         )
 
 
-def at_start(path: Path, store: Store) -> Declared:
+def at_start(path: Path, store: Store, applied: AppliedFile | None = None) -> Declared:
     """Read the file and the store. An entity of the API that is unsound is quarantined, and never fatal.
+
+    ``applied`` is what has its text at ``path``; ``None``: that is this machine's own file.
 
     Raises:
         DeclarationError: the file is refused.
@@ -115,6 +147,7 @@ def at_start(path: Path, store: Store) -> Declared:
         entities=MappingProxyType(entities),
         revision=newest[0].number if newest else 0,
         merged=replace(merged, quarantined=MappingProxyType({**unsound, **merged.quarantined})),
+        applied=applied,
     )
 
 
@@ -181,7 +214,7 @@ def changed(
         merged = merge(before.file, entities.values(), suspects)
     except DeclarationError as error:
         raise error if sees_all else _beside_others(changes, error) from error
-    return Declared(file=before.file, entities=MappingProxyType(entities), revision=before.revision + 1, merged=merged)
+    return replace(before, entities=MappingProxyType(entities), revision=before.revision + 1, merged=merged)
 
 
 def judge_alone(

@@ -16,7 +16,7 @@ from config.model.edits import Edit
 from config.model.where import Where
 from config.units import AccountId, GroupId
 from handler import logs
-from handler.engine.assembly import Reloaded, words_of
+from handler.engine.assembly import Reloaded, reloaded, words_of
 from handler.engine.declared import Declared, changed, taken_again
 from handler.engine.engine import Engine
 from handler.engine.exclusive import refuse_foreign
@@ -82,10 +82,15 @@ class Declaring:
         self._engine = engine
 
     async def reload(self, *, by: str) -> Reloaded:
-        """Take the file again: all or nothing. A refused file leaves the old catalogue in force."""
+        """Take the file again: all or nothing. A refused file leaves the old catalogue in force.
+
+        Raises:
+            Refused: a file that was applied is in force, and not this machine's own.
+        """
         engine = self._engine
         async with engine.changing:
             before = engine.declared()
+            before.refuse_applied()
             try:
                 after = await asyncio.to_thread(lambda: taken_again(read(engine.parts.file), before))
                 found = await engine.take(after, by=by)
@@ -96,7 +101,7 @@ class Declaring:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
             await engine.ingest.hooks.load()
-        return _reloaded(before, after, found)
+        return reloaded(before.catalogue, after.catalogue, found)
 
     async def rewrite(self, propose: Callable[[Declared, str], str], *, by: str) -> Reloaded:
         """Write another text into the file, and bring it into force; or neither.
@@ -113,6 +118,7 @@ class Declaring:
         engine, path = self._engine, self._engine.parts.file
         async with engine.changing:
             before = engine.declared()
+            before.refuse_applied()
             there = await asyncio.to_thread(FileText.of, path)
 
             def checked() -> tuple[str, Declared]:
@@ -133,7 +139,7 @@ class Declaring:
             except DeclarationError as error:
                 raise Refused(str(error)) from error
             await engine.ingest.hooks.load()
-        return _reloaded(before, after, found)
+        return reloaded(before.catalogue, after.catalogue, found)
 
     async def change(
         self, propose: Callable[[Declared], Proposal], by: Actor, *, members: bool = False, dry_run: bool = False
@@ -208,7 +214,7 @@ class Declaring:
         members: bool,
         dry_run: bool,
     ) -> tuple[Edit, ...]:
-        engine, store, file = self._engine, self._engine.parts.store, self._engine.parts.file
+        engine, store, file = self._engine, self._engine.parts.store, before.path
         deleted = before.groups_of_api - after.groups_of_api
         async with contextlib.AsyncExitStack() as still:
             for group in sorted(deleted):
@@ -261,17 +267,6 @@ class Declaring:
                 desired_to=clamped,
                 changes=tuple(edit.words for edit in edits if group in edit.groups),
             )
-
-
-def _reloaded(before: Declared, after: Declared, edits: tuple[Edit, ...]) -> Reloaded:
-    old, new = before.catalogue.groups.keys(), after.catalogue.groups.keys()
-    return Reloaded(
-        problems=(),
-        added=tuple(sorted(new - old)),
-        changed=tuple(sorted(old & new & {group for edit in edits for group in edit.groups})),
-        orphaned=tuple(sorted(old - new)),
-        edits=edits,
-    )
 
 
 def _words_of(origin: Origin) -> str:

@@ -181,7 +181,7 @@ class Engine:
         await self.fleet_pause_control.recall()
         await self.trail.start()
         async with self.changing:
-            declared = await asyncio.to_thread(at_start, self.parts.file, self.parts.store)
+            declared = await asyncio.to_thread(at_start, self.parts.start_file, self.parts.store, self.parts.applied)
             edits = await self.take(declared, by="start")
         await self.trail.began(self.parts.clock().wall, words_of(edits))
         await self.users.load()
@@ -237,7 +237,7 @@ class Engine:
         if runtime.state.orphaned:
             return
         site = self.catalogue().sites.get(("groups", runtime.id))
-        where = place_of(site) if site else str(self.parts.file)
+        where = place_of(site) if site else str(self.declared().path)
         raise Refused(f"group {runtime.id} is declared at {where}: remove it there, reload, then delete it")
 
     async def empty(self, runtime: GroupRuntime) -> None:
@@ -297,13 +297,14 @@ class Engine:
             StoreError: the store cannot be written, and the old one stays in force.
         """
         now, store, catalogue = self.parts.clock(), self.parts.store, declared.catalogue
-        self.parts.refuse(catalogue)
+        (self.parts.refuse if declared.applied is None else self.parts.refuse_applied)(catalogue)
         over = replace(over, quarantined=declared.quarantined, accounts=declared.accounts)
         await self._decider.stop()
         try:
-            async with self.parts.announced(declared.file), self.queue.shut():
-                defined = await asyncio.to_thread(definitions, catalogue, store, self.parts.file)
-                edited = await asyncio.to_thread(edited_by, by, catalogue, store, self.parts.file)
+            async with self.parts.announced(declared.file if declared.applied is None else None), self.queue.shut():
+                defined = await asyncio.to_thread(definitions, catalogue, store, declared.path)
+                edited = await asyncio.to_thread(edited_by, by, catalogue, store, declared.path)
+                edited = replace(edited, applied=declared.newly_applied(self._declared, self.parts.applied))
                 lost = self.parts.lost and self._declared is None
                 await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
                 before = None if self._declared is None else self._declared.catalogue
@@ -312,8 +313,9 @@ class Engine:
                     furnish(self.runtimes, stored, before, catalogue)
                     self.runtimes[stored.id].quarantined = over.quarantined.get(stored.id, "")
                 self._arrange()
-                clouds = {runtime.id: runtime.definition.cloud.id for runtime in self.runtimes.values()}
-                self.parts.converger.witnesses.expect(clouds)
+                self.parts.converger.witnesses.expect(
+                    {each.id: each.definition.cloud.id for each in self.runtimes.values()}
+                )
                 await asyncio.to_thread(self.parts.secrets.use, catalogue)
                 self._declared = declared
         finally:

@@ -19,6 +19,7 @@ from config.units import Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.ingest.intake import Inbox
 from handler.observability.notification_sender import NotificationSender
+from handler.ports.applied import AppliedFile
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.cluster import Cluster
 from handler.ports.held_clock import HeldClock
@@ -46,6 +47,9 @@ class EngineParts:
     """What an engine is built from; `handler.daemon.wiring` makes the real ones."""
 
     file: Path
+    """This machine's own."""
+    applied_copy: Path
+    """Where this machine has the text of a file that was applied for all daemons over the store."""
     store: Store
     converger: Converger
     poller: Poller
@@ -59,6 +63,8 @@ class EngineParts:
     """Gives the secrets that the file refers to; it reads those of a vault before they are asked for."""
     seal_key: Callable[[SecretRef | None], KeySource]
     """Returns where the seal's key is kept, by what the file's section ``seal`` refers to."""
+    applied: AppliedFile | None = None
+    """The file that was applied, and is in force; its text is in the copy. ``None``: this machine's own is."""
     held: HeldClock | None = None
     """What ``clock`` reads, where the system's clock may be set; ``None``: it never is."""
     lost: bool = False
@@ -80,7 +86,17 @@ class EngineParts:
     """The other workers on the store; ``None``: the daemon is no worker."""
     refuse: Callable[[Catalogue], None] = anything
     """Raises `DeclarationError` for a declaration that this daemon cannot run, though others could."""
+    refuse_applied: Callable[[Catalogue], None] = anything
+    """Likewise for a file that is applied for all daemons over the store."""
 
-    def announced(self, file: ParsedText) -> AbstractAsyncContextManager[None]:
-        """Let other workers, if there are any, know which file the block brings into force. Raises `StoreError`."""
-        return nullcontext() if self.cluster is None else self.cluster.announced(file)
+    @property
+    def start_file(self) -> Path:
+        """What is read at the start."""
+        return self.file if self.applied is None else self.applied_copy
+
+    def announced(self, file: ParsedText | None) -> AbstractAsyncContextManager[None]:
+        """Let other workers, if there are any, know which file the block brings into force. Raises `StoreError`.
+
+        ``None``: it was applied, so that they find it in the store.
+        """
+        return nullcontext() if self.cluster is None or file is None else self.cluster.announced(file)

@@ -49,6 +49,8 @@ class Looked:
     """Until it ends if it is not renewed, by the database's clock; below 0: it has ended."""
     declaration: str
     """Digest of the file that the last holder took; empty: there was none."""
+    applied: int
+    """Revision of the file that was applied for all workers; 0: each has its own."""
     schema: str
     """The revision of the store's tables."""
     workers: tuple[SeenWorker, ...]
@@ -99,6 +101,8 @@ class ClusterStatus:
     left_s: Seconds
     """Until the lease ends if it is not renewed; below 0: it has ended."""
     span_s: Seconds
+    applied: int = 0
+    """Revision of the file that was applied for all workers; 0: each has its own."""
     workers: tuple[WorkerStatus, ...]
 
     @property
@@ -121,6 +125,7 @@ def cluster_status(own: str, seen: Looked) -> ClusterStatus:
         epoch=seen.row.epoch,
         left_s=seen.left,
         span_s=seen.row.span,
+        applied=seen.applied,
         workers=tuple(_statuses(seen)),
     )
 

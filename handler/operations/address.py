@@ -20,6 +20,8 @@ from config.model.rolling import Allowance
 from handler.identity.rights import INSTALLATION, OnAccount, OnEntity, OnUser, OnWebhook, Reach, Right, Verb, on_groups
 
 BASE = "/api/v1"
+FILE = "/file"
+"""Where a whole file is applied, below `BASE`: its body may be as long as a file."""
 ABOUT, HEADER = "about", "header"
 """Keys of a field's metadata: its description in OpenAPI, and the header that carries it."""
 

@@ -10,7 +10,6 @@ import contextlib
 import enum
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from config.errors import DriverError, NotFound, Refused
 from config.model.balancers import Balancer
@@ -146,7 +145,7 @@ class BalancerAdmin:
         undeclared = replace(runtime.definition.group, balancers=())
         return GroupAttachments(
             declared=catalogue.groups.get(runtime.id, undeclared),
-            where=f"{site.file}:{site.line}" if site else str(Path(self._engine.parts.file)),
+            where=f"{site.file}:{site.line}" if site else str(self._engine.declared().path),
             definition=runtime.definition,
             attachments=runtime.attachments,
             records=await asyncio.to_thread(self._engine.parts.store.members, runtime.id),

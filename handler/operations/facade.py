@@ -14,6 +14,7 @@ from config.errors import Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import source_word
 from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
+from handler.engine.applying import Applying
 from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.declaring import Declaring
 from handler.engine.engine import Engine
@@ -73,6 +74,7 @@ class Operations:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._declaring = declaring = Declaring(engine)
+        self._applying = Applying(engine)
         self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberAdmin(engine)
@@ -91,7 +93,7 @@ class Operations:
         self.canaries = CanaryAdmin(engine, self.tuning, self.settings)
         self.accounts = AccountAdmin(engine)
         self.users = UserAdmin(engine)
-        self.keys = KeyAdmin(engine)
+        self.keys = KeyAdmin(engine, self._applying)
         self.authorising = Authorising(engine)
         self.attempts = RefusedAttempts(engine.trail, self.now)
         self.capabilities = CapabilityAdmin(engine, self.alarm, self.fresh_id)
@@ -340,6 +342,10 @@ class Operations:
     async def reload(self, *, by: str = "api") -> Reloaded:
         """Read the file again: all or nothing."""
         return await self._declaring.reload(by=by)
+
+    async def apply(self, text: str, source: str, *, by: str, dry_run: bool = False) -> Reloaded:
+        """Have every daemon over the store go by a file: all or nothing."""
+        return await self._applying.apply(text, source, by=by, dry_run=dry_run)
 
     async def _refuse_forced(self, runtime: GroupRuntime, size: int, by: str) -> None:
         """Refuse a size that the account's quota has no room for, which the group's history tells. Raises `Refused`."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from annotated_types import Ge, Interval, Len
 
+from config.errors import Refused
 from config.model.rolling import Allowance
 from config.units import BalancerId, GroupId, Instant, PolicyId
+from handler.identity.actors import Way
 from handler.identity.rights import Verb
-from handler.operations.address import ABOUT, HEADER, installation, one_group, over, shared_resource
+from handler.operations.address import ABOUT, FILE, HEADER, installation, one_group, over, shared_resource
 
 if TYPE_CHECKING:
     from handler.engine.assembly import Reloaded
@@ -75,6 +77,25 @@ class ReloadFile:
 
     async def perform(self, operations: Operations, by: Actor) -> Reloaded:
         return await operations.reload(by=by.name)
+
+
+def _without_text(operation: Any) -> str:  # noqa: ANN401  # `ApplyFile`
+    """Return the fields of a request as the audit trail keeps them: the text may hold secrets."""
+    return json.dumps({"source": operation.source, "bytes": len(operation.text.encode())}, sort_keys=True)
+
+
+@over("PUT", FILE, "apply", body="FileBody", verb=Verb.TUNE, on=installation, audited=_without_text)
+class ApplyFile:
+    """Have every daemon over the store go by this file: all or nothing. Only over the unix socket."""
+
+    text: str = field(metadata={ABOUT: "The whole file."})
+    source: Annotated[str, Len(1, 1000)] = field(metadata={ABOUT: "What it is called, for messages."})
+    dry_run: bool = field(default=False, metadata={ABOUT: "Only say what would change."})
+
+    async def perform(self, operations: Operations, by: Actor) -> Reloaded:
+        if by.origin.way is not Way.SOCKET:
+            raise Refused("a file names commands that daemons run: apply it over the unix socket (trimtab apply FILE)")
+        return await operations.apply(self.text, self.source, by=by.name, dry_run=self.dry_run)
 
 
 @over(
@@ -210,6 +231,13 @@ class LearnForecast:
 
 
 GroupOperation = (
-    ConvergeGroup | ObserveGroup | SnapshotGroup | DeleteGroup | ReloadFile | AttachBalancer | DetachBalancer
+    ConvergeGroup
+    | ObserveGroup
+    | SnapshotGroup
+    | DeleteGroup
+    | ReloadFile
+    | ApplyFile
+    | AttachBalancer
+    | DetachBalancer
     | RollBack | EndRollback | StartRoll | StopRoll | FillForecast | LearnForecast
 )  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from config.errors import Refused
 from config.units import Instant, Seconds
+from handler.engine.applying import Applying
 from handler.engine.engine import Engine
 from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
@@ -32,8 +33,8 @@ class SealStatus:
 class KeyAdmin:
     """Keeps key pairs. A secret key is shown once, when it is made."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, applying: Applying) -> None:
+        self._engine, self._applying = engine, applying
 
     @property
     def signing(self) -> SigningKeys:
@@ -102,9 +103,11 @@ class KeyAdmin:
         Raises:
             Refused: no key can be read or written, or nothing was sealed so far.
         """
-        if not self._engine.credentials.key_pairs.pairs():
-            raise Refused("nothing is sealed: the first key pair makes a key (trimtab user key new)")
-        return await self._engine.credentials.key_pairs.reseal()
+        engine = self._engine
+        async with engine.changing:
+            if not engine.credentials.key_pairs.pairs() and engine.declared().applied is None:
+                raise Refused("nothing is sealed: the first key pair makes a key (trimtab user key new)")
+            return await engine.credentials.key_pairs.reseal(self._applying.reseal)
 
     def _ends(self, lasts: Seconds | None) -> Instant | None:
         return None if lasts is None else Instant(self._engine.parts.clock().wall + lasts)

@@ -143,7 +143,7 @@ class SettingAdmin:
         declared = declared_of(self._engine, group)
 
         def work() -> SettingDraft | None:
-            return self._draft(declared, group, choose, FileText.of(self._engine.parts.file).text, grants)
+            return self._draft(declared, group, choose, FileText.of(declared.path).text, grants)
 
         draft = await asyncio.to_thread(work)
         if draft is None:
@@ -214,7 +214,7 @@ class SettingAdmin:
         made: list[SettingDraft] = []
 
         def propose(declared: Declared) -> Proposal:
-            made.append(draft(declared, FileText.of(self._engine.parts.file).text))
+            made.append(draft(declared, FileText.of(declared.path).text))
             return Proposal(entities=made[0].entities)
 
         done = await self._declaring.change(propose, by)

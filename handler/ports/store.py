@@ -24,6 +24,7 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
+from handler.ports.applied import AppliedFile, AppliedStore
 from handler.ports.canaries import CanaryStore
 from handler.ports.cloudstack_api import CloudstackApiStore
 from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
@@ -109,6 +110,8 @@ class Edited:
     """What caused the reload: a person, a signal, or a start."""
     statement: Statement
     edits: tuple[Edit, ...]
+    applied: AppliedFile | None = None
+    """The file itself, where all daemons over the store are to go by it from now on; ``None``: that stays as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,7 @@ class EditStore(Protocol):
 
 
 class Store(
+    AppliedStore,
     AuditStore,
     BehindStore,
     CallStore,

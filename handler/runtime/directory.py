@@ -54,6 +54,11 @@ class StateDirectory:
         return self.path / "seal-key"
 
     @property
+    def applied(self) -> Path:
+        """The text of the file that was applied for all daemons over the store, mode 0600."""
+        return self.path / "applied.yaml"
+
+    @property
     def audit(self) -> Path:
         """The copy of the audit trail, mode 0600."""
         return self.path / "audit.jsonl"

@@ -18,6 +18,8 @@ from config.errors import StoreError
 from config.units import Seconds
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
+from handler.ports.applied import AppliedFile
+from handler.store.applied_rows import REVISION_IN_FORCE, read_applied
 from handler.store.postgresql_database import Term, first_mark
 from handler.store.postgresql_sessions import END_WRITERS, PostgresqlSessions, explained
 from handler.store.revisions import found_revision, upgrade
@@ -25,6 +27,8 @@ from handler.store.upserts import insert_or_ignore, insert_or_update
 from handler.store.worker_schema import lease, workers
 
 _FIRST_WITH_WORKERS = "0038"
+_FIRST_WITH_APPLIED_FILES = "0050"
+"""A worker of this release stands by over an older store, until it takes the lease and migrates it."""
 _NAME = "fleet"
 _OF_LEASE = "trimtab lease"
 _ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespace::oid::integer)"
@@ -74,6 +78,11 @@ class PostgresqlLease:
         """Read the lease and the workers. Raises `StoreError`."""
         with self._begun() as connection:
             return _looked(connection)
+
+    def applied_file(self) -> AppliedFile | None:
+        """Read the file that all go by; ``None``: each goes by its own. Raises `StoreError`."""
+        with self._begun() as connection:
+            return read_applied(connection)
 
     def take(self, row: LeaseRow, own: Presence, span: Seconds) -> Term | None:
         """Take the lease from this very row; ``None``: it has changed meanwhile. Raises `StoreError`."""
@@ -160,12 +169,14 @@ def _see(connection: Connection, own: Presence) -> None:
 def _looked(connection: Connection) -> Looked:
     columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, _CLOCK)
     epoch, process, renewals, span, worker, declaration, expires_at, clock = connection.execute(select(*columns)).one()
+    schema = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
     return Looked(
         row=LeaseRow(epoch=epoch, process=process, renewals=renewals, span=span),
         worker=worker,
         left=expires_at - clock,
         declaration=declaration,
-        schema=str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()),
+        applied=connection.execute(REVISION_IN_FORCE).scalar_one() if schema >= _FIRST_WITH_APPLIED_FILES else 0,
+        schema=schema,
         workers=tuple(
             SeenWorker(
                 presence=Presence(

@@ -33,6 +33,7 @@ from handler.ports.stored import (
 from handler.store import fleet, history, outbox, packing, past_spans, retention, rows
 from handler.store.account_rows import AccountRows
 from handler.store.alert_rows import AlertRows
+from handler.store.applied_rows import AppliedRows, write_applied
 from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
 from handler.store.checkpoint_rows import CheckpointRows
@@ -57,6 +58,7 @@ from trigger.requests import FleetPause, GroupState
 class SqlStore(
     AccountRows,
     AlertRows,
+    AppliedRows,
     AuditRows,
     BehindRows,
     CallRows,
@@ -150,6 +152,8 @@ class SqlStore(
             rows.declare(connection, definitions, at, edited, over, lost=lost)
             if over.revision is not None:
                 write_revision(connection, over.revision)
+            if edited is not None and edited.applied is not None:
+                write_applied(connection, edited.applied)
 
         self._writer.do(write)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from config.errors import Refused, TrimtabError
@@ -176,8 +176,10 @@ class KnownKeyPairs:
             self._index()
         logs.say("key_pair_revoked", user=user, pair=name)
 
-    async def reseal(self) -> Resealed:
+    async def reseal(self, others: Callable[[], Awaitable[None]]) -> Resealed:
         """Have a new key of the seal, seal every secret under it, and forget the keys before it.
+
+        ``others`` seals what else there is, besides key pairs, under the newest key.
 
         Each key is on disk before anything is sealed under it, and stays there until nothing is: a rotation that is
         interrupted loses no secret, and the next one ends it.
@@ -191,6 +193,7 @@ class KnownKeyPairs:
             tried = [self._resealed(pair) for pair in self._pairs.values() if self.opens(pair)]
             anew = tuple(pair for pair in tried if pair is not None)
             await self._save(anew)
+            await others()
             done = Resealed(key=self._seal.key, resealed=len(anew), shut=len(self._pairs) - len(anew))
             await asyncio.to_thread(self._seal.retire)
         logs.say("seal_rotated", key=done.key, resealed=done.resealed, shut=done.shut)

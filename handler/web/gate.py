@@ -18,8 +18,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from config.bounds import MOST_BYTES
 from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
 from handler.ingest.addresses import is_ingest, kinds_of
+from handler.operations.address import BASE, FILE
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
@@ -55,6 +57,8 @@ ACTOR = "trimtab.actor"
 CHECK = "/api/v1/hooks/check"
 PAYLOAD_AT_MOST = 256 * 1024
 """For alerts, pushed values, and saved payloads that are checked."""
+FILE_AT_MOST = 2 * MOST_BYTES
+"""For a whole file, over the unix socket: in JSON it takes more than on the disk."""
 _DRAINED_AT_MOST = 4 * 1024 * 1024
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _JSON = frozenset({"application/json"})
@@ -167,9 +171,14 @@ class Gate:
             headers=headers,
             hooked=hooked,
             kinds=kinds_of(path, headers) if hooked else _FORM if is_form(path) else _JSON,
-            at_most=PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST,
+            at_most=self._at_most(path, hooked=hooked),
             session=self._callers.session(headers.get("cookie", ""), by_person=path != _STREAM),
         )
+
+    def _at_most(self, path: str, *, hooked: bool) -> int:
+        if self._access.trusted and path == BASE + FILE:
+            return FILE_AT_MOST
+        return PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST
 
     def _admitted(self, scope: Scope, asked: _Asked) -> Actor | Refusal:
         misdirected = self._misdirected(asked.headers)
@@ -283,7 +292,7 @@ async def _read(receive: Receive, at_most: int) -> bytes | _Unread:
     """Read the body to its end, whatever its headers say; of one that is too long, read and drop some more."""
     parts: list[bytes] = []
     size = 0
-    while size <= _DRAINED_AT_MOST:
+    while size <= max(at_most, _DRAINED_AT_MOST):
         message = await receive()
         if message["type"] == "http.disconnect":
             return _Unread.CUT_OFF

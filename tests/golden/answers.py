@@ -49,6 +49,7 @@ BODIES: Final[Mapping[str, object]] = {
     "PUT /api/v1/groups/{group}/balancers/{balancer}": {"port": 8080},
     "POST /api/v1/groups/{group}/forecasts/{policy}/loads": {"since": 90, "loads": [1.5, None]},
     "POST /api/v1/pause": {},
+    "PUT /api/v1/file": {"text": "groups: {}", "source": "fleet.yaml"},
     "POST /api/v1/declarations": {"sections": {"policies": {"more": {"add": 1}}}},
     "POST /api/v1/declarations/{section}": {"name": "more", "declared": {"add": 1}},
     "PUT /api/v1/declarations/{section}/{id}": {"declared": {"add": 1}},

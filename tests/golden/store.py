@@ -28,6 +28,7 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
+from handler.ports.applied import AppliedFile
 from handler.ports.canaries import Canary
 from handler.ports.cloudstack_api import StoredHandle, StoredJob
 from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
@@ -60,6 +61,8 @@ from tests.support.store import (
 from trigger.explain.recorded_inputs import FORM, Given
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, GroupState
+
+_EDIT = replace(filled(Edit), groups=(WEB,))
 
 
 @contextlib.contextmanager
@@ -105,7 +108,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
     store.file_notices((filled(Filed),))
     statement = Statement(values={("groups", "web", "max"): "10"}, used={WEB: frozenset({("groups", "web")})})
-    edited = Edited(by="ada", statement=statement, edits=(replace(filled(Edit), groups=(WEB,)),))
+    edited = Edited(by="ada", statement=statement, edits=(_EDIT,), applied=filled(AppliedFile))
     store.declare((a_definition("web"),), at(92), edited)
     store.declare((a_definition("web"),), at(92), None, DeclaredOverApi(revision=a_revision()))
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))

@@ -143,6 +143,11 @@ class EngineBed:
     def path(self) -> Path:
         return self.directory / "trimtab.sqlite"
 
+    @property
+    def copy(self) -> Path:
+        """Of the file that was applied for all daemons over the store."""
+        return self.directory / "applied.yaml"
+
     def declare(self, text: str) -> None:
         self.file.write_text(text)
 
@@ -173,6 +178,8 @@ class EngineBed:
         engine = Engine(
             EngineParts(
                 file=self.file,
+                applied_copy=self.copy,
+                applied=store.applied_file(),
                 store=store,
                 converger=converger,
                 poller=Poller(clock=held.moment, read_secret=no_secret, sources=sources),

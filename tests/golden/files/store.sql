@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0044');
+INSERT INTO "alembic_version" VALUES('0050');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -38,6 +38,16 @@ CREATE TABLE answers (
 );
 INSERT INTO "answers" VALUES('web','alarm-1',1700000001.0,'scaled_out',3,5);
 INSERT INTO "answers" VALUES('web','p',1700000008.0,'quiet',5,5);
+CREATE TABLE applied_files (
+	name TEXT NOT NULL, 
+	revision INTEGER NOT NULL, 
+	at REAL NOT NULL, 
+	"by" TEXT NOT NULL, 
+	source TEXT NOT NULL, 
+	sealed TEXT, 
+	CONSTRAINT pk_applied_files PRIMARY KEY (name)
+);
+INSERT INTO "applied_files" VALUES('fleet',7,1.5,'word','word','word');
 CREATE TABLE applied_settings (
 	group_id TEXT NOT NULL, 
 	applied TEXT NOT NULL, 

@@ -45,6 +45,7 @@ _TABLE: dict[str, Row] = {
     "account uses": Row(done=None, refused="root profiles.web", wrong="root"),
     "account show": Row(done="root", refused="none", wrong=""),
     "advise": Row(done=None, refused="GOOD --series NONE", wrong="GOOD --limit many", asks=False),
+    "apply": Row(done="GOOD --dry-run", refused="BAD", wrong=""),
     "attach": Row(done=None, refused="GROUP none --port 80", wrong="GROUP none"),
     "audit export": Row(done="", refused="--state NONE", wrong="--since yesterday", asks=False),
     "audit list": Row(done="--group GROUP --since -1d", refused="--state NONE", wrong="--limit 0", asks=False),

@@ -309,7 +309,7 @@ def test_a_world_may_come_from_a_pipe() -> None:
 def test_reload_of_the_same_file_changes_nothing(daemon: Daemon) -> None:
     text, reloaded = both(daemon, "reload")
     assert text.out == "nothing changed\n"
-    assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": [], "edits": []}
+    assert reloaded == {"problems": [], "added": [], "changed": [], "orphaned": [], "edits": [], "revision": None}
 
 
 def test_text_from_elsewhere_cannot_steer_the_terminal_or_break_a_table(daemon: Daemon, group: str) -> None:

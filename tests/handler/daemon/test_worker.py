@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,36 @@ def test_as_soon_as_a_reload_answers_no_other_worker_goes_back_to_the_file_befor
 
 
 @pytest.mark.real("postgres")
+def test_all_workers_follow_an_applied_file_until_one_is_started_to_go_by_its_own(bed: WorkersBed) -> None:
+    before, after = bed.holder(), standby(bed)
+    applied = before.file.with_name("applied.yaml")
+    applied.write_text(bed.model.replace("max: 60", "max: 7"))
+    done = before.trimtab("apply", str(applied))
+    assert (done.code, "revision 1 is in force for every daemon over the store" in done.out) == (0, True)
+
+    until(lambda: roles(before)[after.name] == "barred", every=0.05)  # it lacks the key
+    assert "is sealed under a key that" in before.trimtab("cluster", "status").out
+    shutil.copy(before.state / "seal-key", after.state / "seal-key")
+    until(lambda: roles(before)[after.name] == "standby", every=0.05)  # though its own file differs
+
+    assert before.trimtab("cluster", "hand-over").code == 0
+    assert bed.other(before) is after
+    assert after.json("status", "web")["maximum"] == 7
+    refused = after.trimtab("reload")
+    assert (refused.code, "revision 1 of the declaration is in force" in refused.err) == (1, True)
+
+    assert after.stop() == 0  # from here on as the other tests of this bed expect it
+    until(lambda: before.acts, every=0.05)
+    assert before.json("status", "web")["maximum"] == 7
+    assert before.stop() == 0
+    before.more = ("--accept-file",)
+    before.start()
+    until(lambda: before.acts, every=0.05)
+    assert before.json("status", "web")["maximum"] == 60
+    before.more = ()
+
+
+@pytest.mark.real("postgres")
 def test_a_reload_that_other_workers_could_not_go_on_with_is_refused(bed: WorkersBed) -> None:
     holder = bed.holder()
     holder.declare(f"{bed.model}balancers: {{near: {{shared_listener: {{listen: '127.0.0.1:1'}}}}}}\n")
@@ -161,7 +192,7 @@ def test_a_worker_with_members_of_its_own_machine_is_refused(tmp_path: Path) -> 
 
 def test_options_of_workers_need_a_worker_and_a_worker_needs_a_plain_name(tmp_path: Path) -> None:
     where = ("--state", str(tmp_path / "state"))
-    alone = typed("run", "model.yaml", *where, "--accept-file")
+    alone = typed("run", "model.yaml", *where, "--lease", "3")
     assert (alone.code, "are for workers: add --worker NAME" in alone.err) == (2, True)
     misnamed = typed("run", "model.yaml", *where, "--worker", "Box 1")
     assert (misnamed.code, "expected 1 to 63 small letters, digits and hyphens" in misnamed.err) == (1, True)

@@ -52,6 +52,10 @@ class Scene:
         return self.store.key_pairs()[0].secret
 
 
+async def nothing_else() -> None:
+    """Only key pairs are sealed."""
+
+
 def play(place: Path, scene: Callable[[Scene], Awaitable[None]]) -> None:
     async def whole() -> None:
         made = Scene(place)
@@ -141,7 +145,7 @@ def test_a_rotation_of_the_seal_seals_every_secret_anew_and_ends_the_old_key(tmp
         old = await it.pairs.new("bob", "ci", None)
         new = await it.pairs.rotate("bob", "ci", None)
         before, kept = key_of(it.stored), (tmp_path / "seal-key").read_text()
-        done = await it.pairs.reseal()
+        done = await it.pairs.reseal(nothing_else)
         assert (done.key, done.resealed, done.shut) == (key_of(it.stored), 1, 0)
         assert key_of(it.stored) != before
         assert kept.strip() not in (tmp_path / "seal-key").read_text()
@@ -156,11 +160,11 @@ def test_a_rotation_that_the_store_refuses_leaves_everything_openable(tmp_path: 
         made = await it.pairs.new("bob", "ci", None)
         it.store.full = True
         with pytest.raises(StoreError):
-            await it.pairs.reseal()
+            await it.pairs.reseal(nothing_else)
         it.store.full = False
         await it.restart()
         assert it.secret_of(made) == made.secret_key
-        await it.pairs.reseal()
+        await it.pairs.reseal(nothing_else)
         assert len((tmp_path / "seal-key").read_text().split()) == 1
 
     play(tmp_path, scene)
@@ -189,7 +193,7 @@ def test_secrets_of_a_key_that_is_lost_stay_shut_in_a_rotation_and_can_be_revoke
         await it.pairs.new("bob", "ci", None)
         (tmp_path / "seal-key").unlink()
         await it.restart()
-        done = await it.pairs.reseal()
+        done = await it.pairs.reseal(nothing_else)
         assert (done.resealed, done.shut) == (0, 1)
         await it.pairs.revoke("bob", "ci")
         assert it.secret_of(await it.pairs.new("bob", "ci", None)) is not None

@@ -25,7 +25,7 @@ async def _echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def request(
-    access: Access, method: str, headers: dict[str, str], body: bytes = b"", chunks: int = 1
+    access: Access, method: str, headers: dict[str, str], body: bytes = b"", chunks: int = 1, path: str = "/"
 ) -> tuple[int, bytes]:
     sent: list[Message] = []
     size = -(-len(body) // chunks) or 1
@@ -43,7 +43,7 @@ def request(
     scope: dict[str, Any] = {
         "type": "http",
         "method": method,
-        "path": "/",
+        "path": path,
         "headers": [(key.encode(), value.encode("latin-1")) for key, value in headers.items()],
     }
     asyncio.run(Gate(_echo, access)(scope, receive, send))
@@ -152,6 +152,14 @@ def test_a_promised_length_that_is_too_much_or_no_number_is_refused(length: str)
 def test_a_body_that_turns_out_longer_than_promised_is_refused() -> None:
     headers = {"content-type": "application/json", "content-length": "2"}
     assert request(UNIX, "POST", headers, b"x" * (BODY_AT_MOST + 1), chunks=7)[0] == 413
+
+
+def test_a_whole_file_may_be_long_over_the_unix_socket_and_nowhere_else() -> None:
+    body = b'{"text":"' + b"x" * (5 * 1024 * 1024) + b'"}'
+    headers = {"content-type": "application/json", "transfer-encoding": "chunked"}
+    assert request(UNIX, "PUT", headers, body, chunks=9, path="/api/v1/file")[0] == 200
+    assert request(UNIX, "PUT", headers, body, chunks=9)[0] == 413
+    assert request(TCP, "PUT", {**headers, **HERE, **BEARER}, body, chunks=9, path="/api/v1/file")[0] == 413
 
 
 def test_a_body_in_many_parts_arrives_whole() -> None:

@@ -1,0 +1,90 @@
+"""A file that was applied for all daemons over the store, on this machine: whether it can be read, and its copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from config.checks.applying import refuse_unfit
+from config.document.places import read_places
+from config.errors import DeclarationError, Refused, StoreError
+from config.load import catalogue_of
+from config.model.catalogue import Catalogue
+from handler import logs
+from handler.daemon.wiring import secret_reader
+from handler.engine.applied_text import opened, write_copy
+from handler.ports.applied import AppliedFile, AppliedStore
+from handler.runtime.directory import StateDirectory
+from handler.sealing.key_sources import OwnKeyFile, ReferredKey
+from handler.sealing.seal import Seal
+
+
+def own_seal(own: Catalogue, directory: StateDirectory) -> Seal:
+    """Return the seal whose key is where this machine's own file says. It blocks while a vault is asked."""
+    if own.seal is None:
+        seal = Seal(OwnKeyFile(directory.seal_key))
+    else:
+        secrets = secret_reader()
+        secrets.use(own)
+        seal = Seal(ReferredKey(own.seal, secrets))
+    seal.load()
+    return seal
+
+
+def brought_here(
+    store: AppliedStore, own: Catalogue, directory: StateDirectory, *, accepts_own: bool
+) -> AppliedFile | None:
+    """Return the file that was applied, its text in this machine's copy; ``None``: this machine's own is in force.
+
+    Args:
+        store: of this daemon, which may write it.
+        own: this machine's own file.
+        directory: where the copy is.
+        accepts_own: a person wants this machine's own file to be in force instead, on every machine.
+
+    Raises:
+        Refused: the key is not here, or the copy cannot be written.
+        StoreError: the store cannot be read or written, or the text was altered.
+    """
+    applied = store.applied_file()
+    if applied is None:
+        return None
+    if accepts_own:
+        store.withdraw_applied_file()
+        logs.warn("applied_file_withdrawn", revision=applied.revision, by="--accept-file")
+        return None
+    write_copy(directory.applied, opened(applied, own_seal(own, directory)))
+    logs.say("applied_file_in_force", revision=applied.revision, source=applied.source, by=applied.by)
+    return applied
+
+
+class AppliedProblems:
+    """Why a standby could not go on with the applied file. What is in order is not looked at again.
+
+    Args:
+        read: returns the file that is in force; it blocks.
+        own: this machine's own file.
+        directory: where the key of the seal is, unless the file refers to another.
+    """
+
+    def __init__(self, read: Callable[[], AppliedFile | None], own: Catalogue, directory: StateDirectory) -> None:
+        self._read, self._own, self._directory = read, own, directory
+        self._sound: int | None = None
+        """The revision that was found to be in order."""
+
+    def problem(self, revision: int) -> str:
+        """Return why this machine could not go on with this revision; empty: it could. It blocks."""
+        if revision == self._sound:
+            return ""
+        try:
+            applied = self._read()
+            if applied is not None:
+                self._judge(applied)
+                self._sound = applied.revision
+        except (DeclarationError, Refused, StoreError) as error:
+            return f"it cannot go on with the file that was applied: {str(error).partition(chr(10))[0]}"
+        return ""
+
+    def _judge(self, applied: AppliedFile) -> None:
+        text = opened(applied, own_seal(self._own, self._directory))
+        catalogue = catalogue_of(read_places(text.removeprefix("\ufeff"), f"revision {applied.revision}"))
+        refuse_unfit(catalogue, self._own.seal, of_workers=True)

@@ -1,0 +1,104 @@
+"""A file that was applied for all comes to this machine before it is needed, or the reason why it cannot is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from config.load import parse
+from handler.daemon.applied_here import AppliedProblems, brought_here, own_seal
+from handler.engine.applied_text import sealed_for
+from handler.ports.applied import AppliedFile
+from handler.runtime.directory import StateDirectory
+from tests.support.store import at
+
+OWN = parse("store: {url: 'postgresql://trimtab@db/trimtab'}\n", "own.yaml")
+TEXT = "clouds: {one: {opennebula: {endpoint: 'http://one/RPC2', user: fleet, password: {env: PASSWORD}}}}\n"
+
+
+@dataclass
+class Applied:
+    """The part of a store that has the file."""
+
+    file: AppliedFile | None
+    reads: int = 0
+
+    def applied_file(self) -> AppliedFile | None:
+        self.reads += 1
+        return self.file
+
+    def last_applied(self) -> int:
+        return 1
+
+    def save_applied_file(self, applied: AppliedFile) -> None:
+        self.file = applied
+
+    def withdraw_applied_file(self) -> None:
+        self.file = None
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> StateDirectory:
+    directory = StateDirectory(tmp_path)
+    own_seal(OWN, directory).prepare(holds_secrets=False)
+    return directory
+
+
+@pytest.fixture
+def apply(directory: StateDirectory) -> Callable[[str], Applied]:
+    def applied(text: str) -> Applied:
+        sealed = sealed_for(own_seal(OWN, directory), 1, text)
+        return Applied(AppliedFile(revision=1, at=at(1), by="ada", source="fleet.yaml", sealed=sealed))
+
+    return applied
+
+
+def test_its_text_is_in_a_private_copy_before_an_engine_starts(directory: StateDirectory, apply) -> None:
+    store = apply(TEXT)
+    assert brought_here(store, OWN, directory, accepts_own=False) is store.file
+    assert (directory.applied.read_text(), directory.applied.stat().st_mode & 0o777) == (TEXT, 0o600)
+
+
+def test_a_person_who_accepts_the_machines_own_file_ends_it_for_all(directory: StateDirectory, apply) -> None:
+    store = apply(TEXT)
+    assert brought_here(store, OWN, directory, accepts_own=True) is None
+    assert (store.file, directory.applied.exists()) == (None, False)
+
+
+def test_without_the_key_it_is_refused_with_what_to_do(directory: StateDirectory, apply) -> None:
+    store = apply(TEXT)
+    directory.seal_key.unlink()
+    with pytest.raises(Refused, match=r"revision 1 .* does not hold: copy that file .* restart with --accept-file"):
+        brought_here(store, OWN, directory, accepts_own=False)
+
+
+def test_a_standby_looks_at_a_revision_until_it_is_in_order_and_then_no_more(directory: StateDirectory, apply) -> None:
+    store = apply(TEXT)
+    key = directory.seal_key.read_text()
+    directory.seal_key.unlink()
+    problems = AppliedProblems(store.applied_file, OWN, directory)
+    assert "is sealed under a key that" in problems.problem(1)
+    directory.seal_key.write_text(key)
+    directory.seal_key.chmod(0o600)
+    assert (problems.problem(1), problems.problem(1), store.reads) == ("", "", 2)
+    store.file = replace(store.file, revision=2)
+    assert "was altered, or moved there from another row" in problems.problem(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("clouds: {one: {next_generation: {}}}\n", "revision 1:1: "),
+        ("clouds: {box: {process: {}}}\n", "revision 1:1: clouds.box: its members are processes of one machine"),
+    ],
+    ids=["of a newer release", "of one machine"],
+)
+def test_a_standby_that_could_not_go_by_the_text_says_where(
+    directory: StateDirectory, apply, text: str, words: str
+) -> None:
+    problem = AppliedProblems(apply(text).applied_file, OWN, directory).problem(1)
+    assert problem.startswith(f"it cannot go on with the file that was applied: {words}")
