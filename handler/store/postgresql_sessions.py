@@ -29,7 +29,7 @@ _SETTINGS = {
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
 }
-_READS = {"default_transaction_read_only": "on", "default_transaction_isolation": r"repeatable\ read"}
+_READS = {"default_transaction_isolation": r"repeatable\ read"}
 _LIVELY: dict[str, Any] = {
     "application_name": "trimtab",
     "connect_timeout": 5,
@@ -95,8 +95,13 @@ class PostgresqlSessions:
         self._failure = ""
 
     def reading(self) -> psycopg.Connection[Any]:
-        """Open a session that only reads. Raises as `writing`."""
-        return self._opened(_READS)
+        """Open a session whose transactions only read. Raises as `writing`.
+
+        That is no setting of the session: libpq would then find no host that writes (`target_session_attrs`).
+        """
+        session = self._opened(_READS)
+        session.read_only = True
+        return session
 
     def writing(self) -> psycopg.Connection[Any]:
         """Open the session that writes, and take the store's lock.

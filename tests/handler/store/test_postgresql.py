@@ -55,6 +55,14 @@ def test_the_migrations_lead_to_the_tables_that_the_code_uses(database):
         assert connection.exec_driver_sql(narrow).all() == []
 
 
+def test_of_several_hosts_the_one_that_writes_is_found_for_reading_and_for_writing(place):
+    several = place.url.replace("?host=", "?target_session_attrs=read-write&host=/nowhere,")
+    store = opened(PostgresqlPlace(url=several))
+    store.declare((a_definition("web"),), at(1))
+    assert [group.id for group in store.groups()] == [WEB]
+    store.close()
+
+
 def test_a_second_daemon_is_refused_with_the_holder_of_the_store(place):
     first = opened(place)
     with pytest.raises(StoreError, match=r"held by another daemon \(this machine, session \d+\): one daemon at a time"):
