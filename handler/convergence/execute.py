@@ -330,7 +330,7 @@ class Execution:
             case Create():
                 profile, parts = tools.definition.profile, self._parts(name)
                 launch = Launch(id=self._launch(name), profile=profile, parts=parts, claim=tools.claim)
-                with tools.quotas.making(name):
+                with tools.quotas.making(self._world.group, name):
                     return tools.orchestrator.create(launch)
             case MakePart() | RemovePart() | ReleasePart():
                 change_part(tools.orchestrator, step, tools.definition.profile)

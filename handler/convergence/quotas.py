@@ -73,7 +73,6 @@ class QuotaReading:
 class _Promise:
     """Reserved capacity for a member that is about to be created."""
 
-    group: GroupId
     cloud: CloudId
     takes: Mapping[str, float]
     used: Mapping[str, float]
@@ -104,6 +103,28 @@ class _Promise:
         return self.began is None and self.until is not None and self.until <= now
 
 
+class _BegunPromises:
+    """What a reading does not count yet of all creations that have begun, added up once.
+
+    A breach of all groups at once begins thousands, and each pass asks. For one reading the part of a begun creation
+    stays as it is: only what began or ended long before the reading is counted for sure.
+    """
+
+    def __init__(self, reading: QuotaReading, begun: Iterable[_Promise]) -> None:
+        self.cloud = reading.cloud.id
+        self._reading = reading
+        self._shown = reading.used
+        self.taken = defaultdict[str, float](float)
+        for one in begun:
+            self.add(one)
+
+    def add(self, one: _Promise) -> None:
+        """Add a creation that begins."""
+        if one.cloud == self.cloud:
+            for what, amount in one.owed(self._reading, self._shown).items():
+                self.taken[what] += amount
+
+
 class Quotas:
     """Reads, shares out and remembers. Any thread may ask."""
 
@@ -119,14 +140,23 @@ class Quotas:
         self._readings: dict[_Key, QuotaReading] = {}
         self._outdated: dict[CloudId, int] = {}
         """Turns at which members had gone: what was read before is worth reading anew."""
-        self._promises: dict[MemberName, _Promise] = {}
+        self._reserved: dict[GroupId, dict[MemberName, _Promise]] = {}
+        """Of each group, for members whose creation has not begun."""
+        self._begun: dict[MemberName, _Promise] = {}
+        """For members whose creation has begun."""
+        self._added_up: dict[int, _BegunPromises] = {}
+        """By the turn of a reading."""
         self._unread: set[CloudId] = set()
 
     def follow(self, step: Seconds) -> None:
         """Keep what is left of every promise, and read quotas anew: the clock was set by ``step``."""
         with self._lock:
             self._readings.clear()
-            self._promises = dict(moved(self._promises, Mapping[MemberName, _Promise], step))
+            self._added_up.clear()
+            self._begun = dict(moved(self._begun, Mapping[MemberName, _Promise], step))
+            self._reserved = {
+                group: dict(moved(some, Mapping[MemberName, _Promise], step)) for group, some in self._reserved.items()
+            }
 
     # Reading.
 
@@ -172,12 +202,19 @@ class Quotas:
             kept = {key: one for key, one in self._readings.items() if one.stands(reading.ended)}
             self._readings = {**kept, (cloud, definition.profile_digest): reading}
             own = [(one, one.used) for (of, _), one in self._readings.items() if of == cloud and one.quotas]
-            self._promises = {
-                name: one
-                for name, one in self._promises.items()
-                if one.cloud != cloud
-                or (not one.lapsed(reading.ended) and (not own or any(one.owed(*each) for each in own)))
-            }
+
+            def kept_of(some: Mapping[MemberName, _Promise]) -> dict[MemberName, _Promise]:
+                return {
+                    name: one
+                    for name, one in some.items()
+                    if one.cloud != cloud
+                    or (not one.lapsed(reading.ended) and (not own or any(one.owed(*each) for each in own)))
+                }
+
+            self._begun = kept_of(self._begun)
+            reserved = ((group, kept_of(some)) for group, some in self._reserved.items())
+            self._reserved = {group: some for group, some in reserved if some}
+            self._added_up = {turn: each for turn, each in self._added_up.items() if each.cloud != cloud}
 
     def news(self, reading: QuotaReading | None) -> str:
         """Return why quotas cannot be read, if that is new; otherwise nothing."""
@@ -209,31 +246,51 @@ class Quotas:
             base = {quota.limit.what: quota.limit.used + before.get(quota.limit.what, 0.0) for quota in reading.quotas}
             for number, name in enumerate(dict.fromkeys(names), 1):
                 used = {what: base[what] + number * each for what, each in takes.items()}
-                promised[name] = _Promise(group=group, cloud=reading.cloud.id, takes=takes, used=used)
+                promised[name] = _Promise(cloud=reading.cloud.id, takes=takes, used=used)
         with self._lock:
-            kept = {name: one for name, one in self._promises.items() if one.group != group or one.began is not None}
-            self._promises = {**kept, **promised}
+            self._reserved.pop(group, None)
+            if promised:
+                self._reserved[group] = promised
+            if not self._begun.keys().isdisjoint(promised):  # a creation is tried again
+                self._begun = {name: one for name, one in self._begun.items() if name not in promised}
+                self._added_up.clear()
 
     def _promised(self, group: GroupId, reading: QuotaReading) -> Mapping[str, float]:
         """Return what will be used and is not in the reading yet, without the group's own unused reservations."""
-        now, shown, taken = self._clock(), reading.used, defaultdict[str, float](float)
+        now, shown = self._clock(), reading.used
         with self._lock:
-            promises = [one for one in self._promises.values() if one.cloud == reading.cloud.id]
-        for one in promises:
-            is_own = one.group == group and one.began is None
-            if not is_own and not one.lapsed(now):
+            begun = self._added_up.get(reading.turn)
+            if begun is None:
+                begun = self._added_up[reading.turn] = _BegunPromises(reading, self._begun.values())
+            taken = begun.taken.copy()
+            others = [one for of, some in self._reserved.items() if of != group for one in some.values()]
+        for one in others:
+            if one.cloud == reading.cloud.id and not one.lapsed(now):
                 for what, amount in one.owed(reading, shown).items():
                     taken[what] += amount
         return taken
 
     @contextmanager
-    def making(self, name: MemberName) -> Iterator[None]:
-        """Mark the beginning and the end of the call that creates a member."""
-        self._stamp(name, lambda one: replace(one, began=self._clock()))
+    def making(self, group: GroupId, name: MemberName) -> Iterator[None]:
+        """Mark the beginning and the end of the call that creates a group's member."""
+        self._begin(group, name)
         try:
             yield
         finally:
-            self._stamp(name, lambda one: replace(one, ended=self._clock()))
+            with self._lock:
+                if name in self._begun:
+                    self._begun[name] = replace(self._begun[name], ended=self._clock())
+
+    def _begin(self, group: GroupId, name: MemberName) -> None:
+        with self._lock:
+            reserved = self._reserved.get(group, {}).pop(name, None)
+            one = self._begun.get(name) if reserved is None else reserved
+            if one is None:
+                return
+            self._begun[name] = replace(one, began=self._clock())
+            if reserved is not None:
+                for each in self._added_up.values():
+                    each.add(self._begun[name])
 
     def passed(self, group: GroupId, cloud: CloudId, outcomes: Iterable[StepOutcome]) -> None:
         """End a pass: its unused reservations stay for a while, for the next pass.
@@ -244,14 +301,8 @@ class Quotas:
         with self._lock:
             if any(isinstance(outcome.step, Forget) for outcome in outcomes):
                 self._outdated[cloud] = next(self._turns)
-            for name, one in self._promises.items():
-                if one.group == group and one.began is None and one.until is None:
-                    self._promises[name] = replace(one, until=until)
-
-    def _stamp(self, name: MemberName, change: Callable[[_Promise], _Promise]) -> None:
-        with self._lock:
-            if name in self._promises:
-                self._promises[name] = change(self._promises[name])
+            reserved = self._reserved.get(group, {})
+            reserved.update({name: replace(one, until=until) for name, one in reserved.items() if one.until is None})
 
 
 def obstacles_of(

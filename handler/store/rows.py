@@ -54,6 +54,7 @@ _GONE_FROM_FILE = _GROUP.values(orphaned=True, deleting=or_(groups.c.deleting, b
 _BEGUN = insert_or_update(states)
 _OVER = delete(states).where(states.c.group == bindparam("of"), states.c.member == bindparam("who"))
 _KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
+_LAST_SEQUENCE = select(sequences.c.last).where(sequences.c.group == bindparam("of"))
 _RAISE_SEQUENCE = insert_or_update(sequences, rising=("last",))
 _WRITE_MEMBER = insert_or_update(members)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
@@ -278,7 +279,7 @@ def touched(info: MutableMapping[Any, Any]) -> Collection[GroupId]:
 
 def last_sequence(connection: Connection, group: GroupId) -> int:
     """Return the newest sequence ever used under this name."""
-    return connection.execute(select(sequences.c.last).where(sequences.c.group == group)).scalar() or 0
+    return connection.execute(_LAST_SEQUENCE, {"of": group}).scalar() or 0
 
 
 def raise_sequence(connection: Connection, group: GroupId, to: int) -> None:

@@ -207,7 +207,7 @@ def test_room_is_kept_for_members_that_are_being_made_until_the_cloud_counts_the
     quotas.promise(WEB, quotas.read(web), [name_of(1), name_of(2), name_of(3)])
     assert left() == 1
     assert left(web) == 4  # its own to plan with
-    with quotas.making(name_of(1)):
+    with quotas.making(WEB, name_of(1)):
         bed.cloud.add(name_of(1))
         assert left() == 1
     bed.clock.advance(6.0)
@@ -249,7 +249,7 @@ def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() ->
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
     quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
-    with quotas.making(name_of(1)):
+    with quotas.making(WEB, name_of(1)):
         pass  # refused
     left = []
     for _ in range(2):
@@ -260,12 +260,25 @@ def test_room_is_not_kept_for_ever_for_a_member_that_the_cloud_never_counts() ->
     assert left == [3, 4]
 
 
+def test_room_is_kept_once_for_a_creation_that_is_tried_again() -> None:
+    bed = a_bed(0, servers=4)
+    web, api = named(bed.definition, "web"), named(bed.definition, "api")
+    quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
+    for _ in range(2):
+        quotas.promise(WEB, quotas.read(web), [name_of(1)])
+        with quotas.making(WEB, name_of(1)):
+            pass  # refused
+        found = quotas.left(api.group.id, quotas.read(api))
+        assert found is not None
+        assert found.members == 3
+
+
 def test_what_is_counted_of_one_thing_and_not_yet_of_another_is_taken_off_once() -> None:
     bed = a_bed(0, servers=9, cores=9)
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
     quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
-    with quotas.making(name_of(1)):
+    with quotas.making(WEB, name_of(1)):
         bed.cloud.add(name_of(1))  # an existing server whose cores the cloud does not count yet
     found = quotas.left(api.group.id, quotas.read(api))
     assert found is not None
@@ -277,7 +290,7 @@ def test_a_call_that_takes_long_is_counted_by_the_cloud_meanwhile() -> None:
     web, api = named(bed.definition, "web"), named(bed.definition, "api")
     quotas = Quotas(lambda _: bed.orchestrator, CloudTraffic(), bed.clock)
     quotas.promise(WEB, quotas.read(web), [name_of(1)])
-    with quotas.making(name_of(1)):
+    with quotas.making(WEB, name_of(1)):
         bed.cloud.add(name_of(1))
         bed.clock.advance(11.0)
         found = quotas.left(api.group.id, quotas.read(api))
