@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,42 +13,14 @@ from tests.support.workers import SPAN, WorkersBed, a_bed
 
 pytestmark = [pytest.mark.real("postgres")]
 _ROUNDS = int(os.environ.get("TRIMTAB_NIGHTLY", "0")) // 100 or 1
-_LANES = 8
-"""Calls that a worker makes side by side: so many may be on their way when it is stopped."""
 
 
-@pytest.fixture
-def bed() -> Iterator[WorkersBed]:
+def test_a_fleet_that_grows_under_workers_that_fail_has_each_member_once() -> None:
     with a_bed() as bed:
         for name in "abc":
             bed.worker(name).start()
-        bed.holder()
-        bed.watch()
-        yield bed
-
-
-def test_a_fleet_that_grows_under_workers_that_fail_has_each_member_once(bed: WorkersBed) -> None:
-    chance, began, size = random.Random(_ROUNDS), time.time(), 1  # noqa: S311 - it decides when to fail
-    for _ in range(_ROUNDS):
-        for fail in (killed, stopped, without_database):
-            size += 12
-            grown = len(bed.machines()) + chance.randrange(1, 9)
-            bed.holder().json("scale", "web", str(size))
-            until(lambda grown=grown: len(bed.machines()) >= grown, every=0.005)
-            fail(bed)
-            holder = bed.holder()
-            until(lambda size=size, holder=holder: holder.acts and len(holder.serving()) == size, every=0.1)
-        bed.holder().json("scale", "web", "1")
-        size = 1
-        bed.holder().settled(1)
-
-    holder = bed.holder()
-    assert sorted(holder.serving()) == bed.machines()
-    assert holder.json("garbage")["garbage"] == []
-    assert bed.stale_marks() == []
-    names = [vm.name for vm in bed.wire.vms.values()]
-    assert len(names) == len(set(names)), "a member was made twice"
-    assert len(bed.late_calls(began)) <= _LANES * _ROUNDS
+        bed.grow(killed, stopped, without_database, rounds=_ROUNDS, seed=_ROUNDS)
+        bed.has_each_member_once()
 
 
 def killed(bed: WorkersBed) -> None:

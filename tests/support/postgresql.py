@@ -46,6 +46,17 @@ class Server:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of the server, now and for later starts."""
+        self.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.execute("SELECT pg_reload_conf()")
+
+    def trust(self, network: str) -> None:
+        """Let everyone in who comes from a network."""
+        with (self.data / "pg_hba.conf").open("a") as lines:
+            lines.write(f"host all all {network} trust\n")
+        self.execute("SELECT pg_reload_conf()")
+
     def create(self, database: str, template: str = "template0") -> PostgresqlPlace:
         """Make a database like another one, to which nothing is connected."""
         self.execute(f'CREATE DATABASE "{database}" TEMPLATE "{template}"')
@@ -61,6 +72,26 @@ class Server:
         plain = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         command = [_program("initdb"), "-D", self.data, "-U", _USER, *plain]
         subprocess.run(command, check=True, capture_output=True, cwd=self.directory, **_as(owner))
+
+    def copied(self, directory: Path) -> Server:
+        """A standby that streams from this server, and answers."""
+        copy, owner = Server(directory, self.settings), _owner()
+        os.chown(directory, owner.pw_uid, owner.pw_gid)
+        streaming = ("-R", "-X", "stream", "-c", "fast", "--no-sync")
+        command = [_program("pg_basebackup"), "-h", self.directory, "-U", _USER, "-D", copy.data, *streaming]
+        subprocess.run(command, check=True, capture_output=True, cwd=directory, **_as(owner))
+        copy.start()
+        return copy
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        command = [_program("pg_ctl"), "promote", "-w", "-D", self.data]
+        subprocess.run(command, check=True, capture_output=True, cwd=self.directory, **_as(_owner()))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself, or was killed."""
+        return self._process is not None and self._process.poll() is not None
 
     def start(self) -> None:
         """Start it, and wait until it answers."""

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import signal
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.support.daemon import Daemon
 from tests.support.forking import forked
 from tests.support.opennebula_wire import PASSWORD, OpennebulaWire
 from tests.support.postgresql import Server, running
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import PATIENT, Process, until
 
+_LANES = 8
+"""Calls that a worker makes side by side: so many may be on their way when it is stopped."""
+_READING = frozenset({"vmpool.monitoring", "vmpool.infoextended"})
 SPAN = 3.0
 """Seconds of the lease."""
 MODEL = """\
@@ -39,6 +45,14 @@ groups:
   web: {profile: web, min: 1, max: 60, interval: 1s, drain: 0s, budget: {outstanding: 200, per_hour: 9000}}
   calm: {profile: web, min: 1, max: 2, interval: 12s, policies: [out]}
 """
+_SET_WRONG = """
+import time
+right = time.time
+time.time = lambda: right() + %f
+from handler.command import app
+app()
+"""
+"""A program whose clock is set wrong."""
 _STANDING_BY = re.compile(r"event=standing_by url=http://127\.0\.0\.1:(\d+)")
 
 
@@ -74,6 +88,8 @@ class Worker(Daemon):
 
     name: str = ""
     more: Sequence[str] = ()
+    ahead: float = 0.0
+    """By how many seconds the clock of its machine is set wrong."""
 
     def start(self) -> Worker:
         """Start it, and wait until it answers as a standby or as the holder."""
@@ -81,7 +97,7 @@ class Worker(Daemon):
         with self.log.open("ab") as log:
             begun = log.tell()
             command = ("run", self.file, "--state", self.state, "--port", "0", "--worker", self.name)
-            self.process = forked((*command, "--lease", SPAN, *self.more), {**os.environ, **self.environment}, log)
+            self.process = self._begun((*command, "--lease", SPAN, *self.more), log)
 
         def answers() -> bool:
             found = _STANDING_BY.search(self.log.read_text()[begun:])
@@ -90,6 +106,13 @@ class Worker(Daemon):
 
         until(answers, every=0.05, process=self.process, log=self.log)
         return self
+
+    def _begun(self, command: Sequence[object], log: IO[bytes]) -> Process:
+        environment = {**os.environ, **self.environment}
+        if not self.ahead:
+            return forked(command, environment, log)
+        whole = [sys.executable, "-c", _SET_WRONG % self.ahead, *map(str, command)]
+        return subprocess.Popen(whole, env=environment, stdout=log, stderr=log, start_new_session=True)
 
     def signal(self, number: signal.Signals) -> None:
         assert self.process is not None
@@ -117,6 +140,8 @@ class WorkersBed:
     wire: CallingWire
     endpoint: str
     workers: dict[str, Worker] = field(default_factory=dict)
+    _began: float = 0.0
+    _rounds: int = 0
 
     def __post_init__(self) -> None:
         self.store = self.server.create("trimtab")
@@ -126,10 +151,10 @@ class WorkersBed:
         """The file that all have."""
         return MODEL % (self.store.url, self.endpoint)
 
-    def worker(self, name: str, *more: str) -> Worker:
+    def worker(self, name: str, *more: str, ahead: float = 0.0) -> Worker:
         """A worker that can be started."""
         place = self.place / name
-        worker = self.workers[name] = Worker(place, {"CLOUD_PASSWORD": name}, name=name, more=more)
+        worker = self.workers[name] = Worker(place, {"CLOUD_PASSWORD": name}, name=name, more=more, ahead=ahead)
         place.mkdir()
         worker.declare(self.model)
         return worker
@@ -168,7 +193,42 @@ class WorkersBed:
         return found[0]
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        return self.server.execute(statement, self.store)
+        return self.server.execute(statement, self.server.place("trimtab"))
+
+    def role(self, worker: Worker) -> str:
+        """What a worker does, as the holder sees it."""
+        workers = self.holder().json("cluster", "status")["workers"]
+        return next((each["role"] for each in workers if each["name"] == worker.name), "not there")
+
+    def grow(self, *fails: Callable[[WorkersBed], None], rounds: int, seed: int = 1) -> None:
+        """Have the fleet grow again and again while something fails at random; a round ends with one member."""
+        self.holder()
+        self.watch()
+        self._rounds, self._began = rounds, time.time()
+        chance = random.Random(seed)  # noqa: S311 - it decides when to fail
+        for _ in range(rounds):
+            for size, fail in enumerate(fails, 1):
+                grown = len(self.machines()) + chance.randrange(1, 9)
+                self.holder().json("scale", "web", str(1 + 12 * size))
+                until(lambda grown=grown: len(self.machines()) >= grown, every=0.005)
+                fail(self)
+                until(lambda size=size: len(self.holder().serving()) == 1 + 12 * size, every=0.1)
+            self.holder().json("scale", "web", "1")
+            self.holder().settled(1)
+
+    def has_each_member_once(self, *, reads_on: bool = False) -> None:
+        """Nothing was made twice, nothing is left over, and no worker wrote or called while another one was the holder.
+
+        ``reads_on``: a worker that was cut off goes on reading counters.
+        """
+        holder = self.holder()
+        assert sorted(holder.serving()) == self.machines()
+        assert holder.json("garbage")["garbage"] == []
+        assert self.stale_marks() == []
+        names = [vm.name for vm in self.wire.vms.values()]
+        assert len(names) == len(set(names)), "a member was made twice"
+        late = [method for _, _, method in self.late_calls(self._began) if not (reads_on and method in _READING)]
+        assert len(late) <= _LANES * self._rounds
 
     def other(self, than: Worker) -> Worker:
         """Wait until another worker acts; that one."""
@@ -185,12 +245,15 @@ class WorkersBed:
 @contextlib.contextmanager
 def a_bed(*settings: str) -> Iterator[WorkersBed]:
     """A server and a cloud without workers."""
+    with running(*settings) as server, over(server) as bed:
+        yield bed
+
+
+@contextlib.contextmanager
+def over(server: Server) -> Iterator[WorkersBed]:
+    """A cloud without workers, beside a server that runs."""
     wire = CallingWire()
-    with (
-        running(*settings) as server,
-        tempfile.TemporaryDirectory(prefix="trimtab-w-") as place,
-        wire.serving() as endpoint,
-    ):
+    with tempfile.TemporaryDirectory(prefix="trimtab-w-") as place, wire.serving() as endpoint:
         bed = WorkersBed(server, Path(place), wire, endpoint)
         try:
             yield bed
