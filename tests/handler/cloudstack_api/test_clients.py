@@ -16,11 +16,14 @@ import pytest
 import requests
 from libcloud.compute.drivers.cloudstack import CloudStackNodeDriver
 
+from handler.cloudstack_api.commands import COMMANDS
 from handler.daemon.serving import bind_tcp, bind_unix, serving
 from handler.orchestrators.simulated import machines
+from tests.support.cloudmonkey import Cloudmonkey
 from tests.support.cloudstack_api import RULE, TEXT, ZONE, ApiScene, a_bed
 from tests.support.cloudstack_api import serving as staged
 from tests.support.engines import EngineBed, hurry
+from tests.support.real_clouds import CMK
 from tests.support.snmp import a_source
 from tests.support.snmpd import Snmpd, running_snmpd
 from tests.support.waiting import PATIENT
@@ -83,20 +86,41 @@ def until(holds: Callable[[], object]) -> None:
 def test_cs_leads_a_group_from_its_first_counter_to_its_deletion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _led(tmp_path, monkeypatch, lambda served: served.cs())
+
+
+@pytest.mark.bed("cmk")
+@pytest.mark.real("snmpd")
+def test_cloudmonkey_learns_the_commands_and_leads_a_group_from_its_first_counter_to_its_deletion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def client(served: Served) -> Cloudmonkey:
+        admin = served.scene.admin
+        return Cloudmonkey(program=CMK, home=tmp_path, url=served.url, api_key=admin.api_key, secret=admin.secret)
+
+    def synced(served: Served) -> Cloudmonkey:
+        assert f"Discovered {len(COMMANDS)} APIs" in client(served).run("sync")
+        return client(served)
+
+    _led(tmp_path, monkeypatch, synced)
+
+
+def _led(folder: Path, monkeypatch: pytest.MonkeyPatch, client: Callable[[Served], Any]) -> None:
+    """Play the life of a group with a client, over members whose load a real agent tells."""
     hurry(monkeypatch)
     base = int.from_bytes(bytes((127, 3, 0, 0)), "big")
     monkeypatch.setattr(machines, "_ADDRESSES", base)
 
     async def play(agent: Snmpd) -> None:
-        bed = a_bed(tmp_path)
+        bed = a_bed(folder)
         bed.readings = a_source()  # type: ignore[assignment]  # a source as good as the other
         async with staged(bed) as scene:
-            tcp, unix = bind_tcp("127.0.0.1", 0), bind_unix(tmp_path / "trimtab.sock")
+            tcp, unix = bind_tcp("127.0.0.1", 0), bind_unix(folder / "trimtab.sock")
             async with serving(scene.up.operations, scene.up.engine, unix, tcp, "token"):
                 served = Served(scene, tcp.getsockname()[1])
-                await asyncio.to_thread(_life, served.cs(), agent, partial(_pass, bed))
+                await asyncio.to_thread(lambda: _life(client(served), agent, partial(_pass, bed)))
 
-    with running_snmpd(tmp_path, addresses=ADDRESSES, lines=[f"override {LOAD} integer 90"]) as agent:
+    with running_snmpd(folder, addresses=ADDRESSES, lines=[f"override {LOAD} integer 90"]) as agent:
         asyncio.run(play(agent))
 
 
