@@ -70,19 +70,20 @@ def export(since: Since = None, state: State = None, json: AsJson = False) -> No
 
 def _joined(state: Path) -> list[dict[str, Any]]:
     """Return one object for each request: its row, with the result of the row that tells it."""
+    from handler.identity.audit import answered, is_whole
     from handler.runtime.store_place import store_source
     from handler.store.audit_rows import read_audit
 
     found: dict[int, dict[str, Any]] = {}
     for row in read_audit(store_source(state)):
         fields = dict(row.fields)
-        if not fields.keys() >= {"at", "who", "way", "act", "result"}:
+        if not is_whole(fields):
             continue  # `verify` tells of it
-        asked = found.get(fields.get("of", 0))
-        if asked is None:
-            found[row.number] = fields
+        of = fields.get("of", 0)
+        if of in found:
+            found[of] = answered(found[of], fields)
         else:
-            asked |= {"result": fields["result"], "outcome": fields.get("outcome", ""), "ended": fields["at"]}
+            found[row.number] = fields
     return list(found.values())
 
 

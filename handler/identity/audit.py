@@ -78,6 +78,18 @@ class AuditRow:
         return read if isinstance(read, dict) else {}
 
 
+def is_whole(fields: Mapping[str, Any]) -> bool:
+    """Tell whether a row has what every row has; one that was altered may not, and `broken` tells of it."""
+    return fields.keys() >= {"at", "who", "way", "act", "result"}
+
+
+def answered(asked: Mapping[str, Any], end: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a request's row with the result of the row that tells it; ``None``: there is no such row."""
+    if end is None:
+        return dict(asked)
+    return {**asked, "result": end["result"], "outcome": end.get("outcome", ""), "ended": end["at"]}
+
+
 def entry_by(actor: Actor, at: Instant, act: str, result: AuditResult, **more: Any) -> AuditEntry:  # noqa: ANN401  # as `AuditEntry` has them
     """Return an entry about an actor."""
     origin = actor.origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from config.errors import StoreError
@@ -14,6 +14,7 @@ from handler.identity.actors import AT_START
 from handler.identity.audit import AuditEntry, AuditResult, AuditRow, entry_by
 from handler.ports.identity import AuditStore
 from handler.users.audit_file import AuditFile
+from handler.users.trail_pages import Line, TrailPage, trail_page
 
 _AT_ONCE = 500
 
@@ -79,6 +80,10 @@ class AuditTrail:
     async def after(self, number: int, limit: int) -> Sequence[AuditRow]:
         """Return the rows after a number, oldest first. Raises `StoreError`."""
         return await asyncio.to_thread(self._store.audit_after, number, limit)
+
+    async def page(self, before: int | None, limit: int, fits: Callable[[Line], bool]) -> TrailPage:
+        """Return requests with their results, the newest first, as `trail_page`. Raises `StoreError`."""
+        return await asyncio.to_thread(trail_page, self._store, before, limit, fits)
 
     async def _serve(self) -> None:
         while True:

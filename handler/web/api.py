@@ -29,6 +29,7 @@ from handler.web.operating import Performing, operation_routes
 from handler.web.own_metrics import of_own_groups
 from handler.web.pages.act_routes import build_acts
 from handler.web.pages.declared_routes import build_declared
+from handler.web.pages.installation_routes import build_installation
 from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.oidc_routes import build_oidc
 from handler.web.pages.password_routes import build_password
@@ -60,6 +61,7 @@ def build(operations: Operations) -> FastAPI:
         build_pages(operations),
         build_acts(operations),
         build_declared(operations),
+        build_installation(operations),
         build_tuning(operations),
         build_login(operations),
         build_oidc(operations),

@@ -20,6 +20,7 @@ CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
 FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
 DECLARED = "/declared"
+GARBAGE = "/garbage"
 """What is declared, and below it the forms that change it."""
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
@@ -82,7 +83,7 @@ def is_form(path: str) -> bool:
     >>> is_form("/login"), is_form("/declared/groups"), is_form("/declaredly"), is_form("/api/v1/groups")
     (True, True, False, False)
     """
-    return path in {LOGIN, LOGOUT, PASSWORD} or path.startswith(f"{DECLARED}/")
+    return path in {LOGIN, LOGOUT, PASSWORD, GARBAGE} or path.startswith(f"{DECLARED}/")
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.golden.answers import answers
 from tests.golden.messages import messages_text, metrics_text
-from tests.golden.pages import declared_pages, first_pages, group_pages
+from tests.golden.pages import declared_pages, first_pages, group_pages, installation_pages
 from tests.golden.saved import busy_world, full_world, plan_of, recording_text, replayed_text
 from tests.golden.store import events_text, store_text
 from tests.golden.stored import digests, stored_values, words
@@ -37,6 +37,7 @@ KEPT: Final[Mapping[str, Callable[[], str]]] = {
     "pages/overview.txt": first_pages,
     "pages/groups.txt": group_pages,
     "pages/declared.txt": declared_pages,
+    "pages/installation.txt": installation_pages,
     "tables.txt": tables_text,
     "metrics.txt": metrics_text,
     "told.jsonl": messages_text,

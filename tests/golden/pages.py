@@ -16,6 +16,7 @@ from handler.identity.grants import EVERYTHING
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
+from handler.planning.garbage import GarbageKind, Item
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
@@ -24,10 +25,13 @@ from handler.ports.stored import Event, EventKind
 from handler.runtime.past_series import past_picture
 from handler.runtime.pulse import Pulse
 from handler.runtime.series import Picture, SeriesRecorder
+from handler.users.trail_pages import TrailPage
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.choosing import Choice
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
+from handler.web.pages.garbage import GarbageFacts, garbage_page
 from handler.web.pages.routes import Console
+from handler.web.pages.trail import TrailChoice, trail_markup
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
 from tests.support.pages import NOW, a_member, a_status, an_outline
@@ -243,6 +247,28 @@ def declared_pages() -> str:
             "new group": form_page(group),
             "refused policy": form_page(policy),
             "of the file": document_page(_declared()[0], "{}"),
+        }.items()
+    )
+
+
+def installation_pages() -> str:
+    """Garbage of every kind, and the audit trail: for a visitor who may do all, and where there is nothing."""
+    item: Item = replace(filled(Item), group=_WEB, because=_HOSTILE)
+    full = GarbageFacts(
+        items=[replace(item, kind=kind) for kind in GarbageKind], unseen=("cloud prod: no answer",), now=NOW,
+        is_there=_WEB.__eq__, csrf="token", message=_HOSTILE,
+    )  # fmt: skip
+    line = {"number": 7, "at": 1700000000.0, "who": _HOSTILE, "way": "token", "act": "scale", "result": "asked"}
+    told = {**line, "number": 6, "groups": ["web", "old"], "on": "PUT /size", "result": "done", "because": "a fair"}
+    trail = TrailPage(lines=(line, told), older=5)
+    everything, nothing = TrailChoice(who=_HOSTILE, group="web"), TrailChoice()
+    return "\n".join(
+        f"=== {name}\n{normal_html(page)}"
+        for name, page in {
+            "garbage": garbage_page(full),
+            "no garbage": garbage_page(replace(full, items=(), unseen=(), csrf="", message="")),
+            "trail": trail_markup(trail, everything, _WEB.__eq__, 9),
+            "empty trail": trail_markup(TrailPage(lines=(), older=None), nothing, _WEB.__eq__, None),
         }.items()
     )
 

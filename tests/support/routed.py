@@ -28,10 +28,12 @@ AN_ENTITY = OnEntity(Section.POLICIES, "out")
 """Likewise."""
 READING: dict[str, tuple[Verb, Reach | None]] = {
     "/": (Verb.READ, OWN),
+    "/audit": (Verb.AUDIT, INSTALLATION),
     "/declared": (Verb.READ, OWN_ACCOUNT),
     "/declared/{section}/at/{id}": (Verb.READ, AN_ENTITY),
     "/declared/{section}/new": (Verb.TUNE, OWN_ACCOUNT),
     "/events": (Verb.READ, A_GROUP),
+    "/garbage": (Verb.EXAMINE, A_GROUP),
     "/groups/{group}": (Verb.READ, A_GROUP),
     "/groups/{group}/acts": (Verb.READ, A_GROUP),
     "/groups/{group}/tune": (Verb.TUNE, A_GROUP),

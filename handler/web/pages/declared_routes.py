@@ -85,7 +85,7 @@ class _DeclaredDesk:
     async def everything(self, request: Request) -> Response:
         """Answer with all that is declared."""
         page = await asyncio.to_thread(self._listed, actor_of(request))
-        return self._desk.framed("Declared · Trimtab", page, 200, visitor=_visitor(request))
+        return self._desk.framed("Declared · Trimtab", page, 200, visitor=visitor_of(request))
 
     def _listed(self, actor: Actor) -> Markup:
         entries = self._operations.declarations.all(actor.grants)
@@ -114,18 +114,18 @@ class _DeclaredDesk:
         actor, status = actor_of(request), _CONFLICT if message else 200
         if entry is not None and (entry.owner == "file" or not self._allows(actor, _tuning(entry))):
             page = document_page(entry, _veiled(entry))
-            return self._desk.framed(f"{entry.name} · Trimtab", page, status, visitor=_visitor(request))
+            return self._desk.framed(f"{entry.name} · Trimtab", page, status, visitor=visitor_of(request))
         form = EntityForm(
             section=section,
             entry=entry,
             texts=texts_before(section, entry) if texts is None else texts,
             names=await asyncio.to_thread(self._names, actor, actor.account if entry is None else entry.account),
-            csrf=_visitor(request).csrf,
+            csrf=visitor_of(request).csrf,
             name="" if texts is None else texts.get("name", ""),
             message=message,
             group_state=self._group_state(actor, section, entry),
         )
-        return self._desk.framed("Declared · Trimtab", form_page(form), status, visitor=_visitor(request))
+        return self._desk.framed("Declared · Trimtab", form_page(form), status, visitor=visitor_of(request))
 
     async def sent(self, request: Request, section: Section, entry: DeclaredEntry | None) -> Response:
         """Carry out what a form says, or show it again with why not."""
@@ -200,6 +200,7 @@ def _tuning(entry: DeclaredEntry) -> Right:
     return Right(Verb.TUNE, OnEntity(entry.section, entry.id))
 
 
-def _visitor(request: Request) -> Visitor:
+def visitor_of(request: Request) -> Visitor:
+    """Return who looks at a page that only those who are logged in can see."""
     session = session_of(request)
     return Visitor() if session is None else Visitor(name=session.user, csrf=session.csrf, actor=actor_of(request))

@@ -9,6 +9,8 @@ from markupsafe import Markup
 
 from config.units import GroupId, Instant
 from handler.identity.actors import Actor
+from handler.identity.grants import Ruling
+from handler.identity.rights import INSTALLATION, Right, Verb
 from handler.planning.status import GroupCondition
 from handler.web.pages.figures import clock
 from handler.web.pages.layout import PageTemplate
@@ -59,6 +61,19 @@ class Visitor:
     may_log_in: bool = False
     actor: Actor | None = field(default=None, repr=False)
     """Whose rights decide what the page offers; ``None``: no one is logged in, and it offers nothing."""
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """Address and name of the pages besides the groups' that the visitor may read."""
+        grants = None if self.actor is None else self.actor.grants
+        if grants is None:
+            return ()
+        found = [("/declared", "Declared")]
+        if Verb.EXAMINE in grants.verbs:
+            found.append(("/garbage", "Garbage"))
+        if grants.ruling(Right(Verb.AUDIT, INSTALLATION)) is Ruling.ALLOWED:
+            found.append(("/audit", "Audit"))
+        return tuple(found)
 
 
 NO_LOGIN = Visitor()

@@ -167,6 +167,23 @@ def test_a_form_declares_only_with_its_session_s_token_and_for_who_may(daemon: D
     assert ada.get(path).status == 404
 
 
+def test_garbage_is_for_operators_to_see_and_for_admins_to_abandon_and_the_trail_for_admins(daemon: Daemon) -> None:
+    ada, bob, eve = (Browsing(daemon, who) for who in ("ada", "bob", "eve"))
+    assert [who.get("/garbage").status for who in (ada, bob, eve)] == [200, 200, 403]
+    assert [who.get("/audit").status for who in (ada, bob, eve)] == [200, 403, 403]
+    assert [[page in who.get("/").text for page in ('"/garbage"', '"/audit"')] for who in (ada, bob, eve)] == [
+        [True, True], [True, False], [False, False],
+    ]  # fmt: skip
+    wanted = {"name": "web-zzzzzz-1"}
+    assert posted(daemon, "/garbage", wanted, Cookie=ada.cookie).status == 403, "no CSRF token"
+    assert posted(daemon, "/garbage", {**wanted, "csrf": bob.csrf}, Cookie=bob.cookie).status == 403
+    refused = posted(daemon, "/garbage", {**wanted, "csrf": ada.csrf}, Cookie=ada.cookie)
+    assert (refused.status, "there is no garbage named web-zzzzzz-1" in refused.text) == (409, True)
+    trail = ada.get("/audit?who=ada").text
+    assert "DELETE /garbage/web-zzzzzz-1" in trail
+    assert '<td data-label="Who">bob' not in trail
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:
