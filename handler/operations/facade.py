@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from collector.clients.circuits import EndpointStatus
@@ -12,8 +12,8 @@ from collector.outages.remedies import say_all
 from collector.targets import measured_counters
 from config.errors import Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
-from config.model.counters import source_word
-from config.units import CounterId, GroupId, Instant, PolicyId, Seconds
+from config.model.counters import Counter, source_word
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.engine.applying import Applying
 from handler.engine.assembly import DaemonHealth, Reloaded
 from handler.engine.declaring import Declaring
@@ -152,6 +152,14 @@ class Operations:
         misses = self._runtime(group).misses
         words = {miss.counter: source_word(declared[miss.counter]) for miss in misses if miss.counter in declared}
         return say_all(misses, words)
+
+    def member_values(self, group: GroupId) -> Mapping[tuple[CounterId, MemberName], float]:
+        """Return what members showed by themselves at the last tick; empty: the group does not export it."""
+        return self._runtime(group).member_values
+
+    def counters(self) -> Mapping[CounterId, Counter]:
+        """Return every counter that is declared."""
+        return self._engine.catalogue().counters
 
     def doubts(self, group: GroupId) -> tuple[str, ...]:
         """Return why the cloud's listing is in doubt, and what would confirm it, as text."""

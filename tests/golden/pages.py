@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Final, cast
 
 from config.model.catalogue import Mode
+from config.model.counters import Counter
 from config.model.sections import Section
-from config.units import GroupId, Instant, PolicyId
+from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.identity.grants import EVERYTHING
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
@@ -27,6 +28,7 @@ from handler.runtime.pulse import Pulse
 from handler.runtime.series import Picture, SeriesRecorder
 from handler.users.trail_pages import TrailPage
 from handler.web.pages.addresses import TimeAsked
+from handler.web.pages.apart import Values
 from handler.web.pages.choosing import Choice
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.garbage import GarbageFacts, garbage_page
@@ -55,6 +57,7 @@ class _Fleet:
     events: tuple[Event, ...] = ()
     pause: FleetPause | None = None
     pulse: Pulse = field(default_factory=Pulse)
+    values: Values = field(default_factory=dict)
 
     def now(self) -> Instant:
         return NOW
@@ -73,6 +76,13 @@ class _Fleet:
 
     def recent(self, group: GroupId) -> SeriesRecorder:
         return self.series if group == _WEB else SeriesRecorder(10.0)
+
+    def member_values(self, group: GroupId) -> Values:
+        return self.values if group == _WEB else {}
+
+    def counters(self) -> Mapping[CounterId, Counter]:
+        counter: Counter = filled(Counter)
+        return {CounterId(_HOSTILE): replace(counter, unit="ms"), CounterId("cpu"): replace(counter, unit="percent")}
 
     async def past(self, group: GroupId, begin: Instant, end: Instant) -> Picture:
         return past_picture((), (), self.recent(group).picture(NOW), begin, end)
@@ -143,12 +153,19 @@ def _groups() -> dict[str, tuple[GroupStatus, dict[str, Any]]]:
     halted = replace(roll, state=RollState.HALTED, because="3 builds failed")
     member = replace(a_member(protected=True), unready="HTTP 404")
     return {
-        "everything": (replace(_full_status(), roll=roll), _full_history()),
+        "everything": (replace(_full_status(), roll=roll), {**_full_history(), "values": _values()}),
         "new": (a_status(desired=None, listed=None), {}),
         "empty": (replace(a_status(desired=0), old=2, mode=Mode.OFF), {"explanation": an_explanation(values=(None,))}),
         "halted": (replace(a_status(member), roll=halted, forced=True), {"series": _old_series()}),
         "not there": (a_status(group="wep"), {}),
     }
+
+
+def _values() -> Values:
+    """What members showed: one of them stands apart."""
+    names = [MemberName(f"web-{state.value}") for state in MemberState]
+    loads = {(CounterId("cpu"), name): 40.0 + place for place, name in enumerate(names)}
+    return {**loads, (CounterId("cpu"), names[-1]): 99.0, (CounterId(_HOSTILE), names[0]): 1.5}
 
 
 def _full_status() -> GroupStatus:

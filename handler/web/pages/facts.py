@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, MemberName
 from handler.operations.facade import Operations
 from handler.planning.status import GroupOutline, GroupStatus
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
 from handler.runtime.series import Picture, Sketch
+from handler.web.pages.apart import ShownValue, shown_values
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.setup import SetupFacts
 from handler.web.pages.windows import RECENT, Window
@@ -49,6 +51,8 @@ class Facts:
     now: Instant
     window: Window
     """The time that the charts show; decisions are those until its end."""
+    values: Mapping[MemberName, tuple[ShownValue, ...]] = field(default_factory=dict)
+    """What members showed by themselves at the last tick, where the group exports it."""
 
 
 class PageGatherer:
@@ -91,6 +95,7 @@ class PageGatherer:
             marks=tuple(marks),
             now=now,
             window=window,
+            values=shown_values(self._operations.member_values(group), self._operations.counters()),
         )
 
     async def setup(self, group: GroupId) -> SetupFacts:

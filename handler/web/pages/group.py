@@ -14,6 +14,7 @@ from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.planning.steps import Wait
 from handler.web.pages.acts import ActBar
+from handler.web.pages.apart import ShownValue
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
@@ -95,6 +96,8 @@ class MemberRow:
     address: str
     raw_state: str
     notes: str
+    shows: tuple[ShownValue, ...]
+    """What it showed by itself at the last tick, where that is exported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,8 @@ class MembersTable:
 
     rows: tuple[MemberRow, ...]
     nothing: str
+    has_values: bool
+    """Members' own values are exported."""
 
 
 def group_page(facts: Facts, acts: ActBar | None = None) -> Markup:
@@ -161,7 +166,7 @@ def parts_of(facts: Facts) -> Parts:
         **chart_parts(facts),
         "now": _TEMPLATE("now", tuple((line.strip(), line.startswith(" ")) for line in lines)),
         "decisions": _TEMPLATE("decisions", tuple(_decided(mark) for mark in facts.marks)),
-        "members": _TEMPLATE("members", members_of(status, now)),
+        "members": _TEMPLATE("members", members_of(facts)),
     }
 
 
@@ -244,13 +249,15 @@ def _decided(mark: ChartMark) -> Decided:
     )
 
 
-def members_of(status: GroupStatus, now: Instant) -> MembersTable:
+def members_of(facts: Facts) -> MembersTable:
     """Return the members, one for each line."""
+    status, now = facts.status, facts.now
     nothing = "No members." if status.listed is not None else "The members have not been listed yet."
-    return MembersTable(tuple(_member(member, now) for member in status.members), "" if status.members else nothing)
+    rows = tuple(_member(member, now, facts.values.get(member.name, ())) for member in status.members)
+    return MembersTable(rows, "" if status.members else nothing, has_values=bool(facts.values))
 
 
-def _member(member: MemberStatus, now: Instant) -> MemberRow:
+def _member(member: MemberStatus, now: Instant, shows: tuple[ShownValue, ...]) -> MemberRow:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
         notes.append(f"no answer since {clock(member.unheard_since)}")
@@ -268,6 +275,7 @@ def _member(member: MemberStatus, now: Instant) -> MemberRow:
         address=member.address or ABSENT,
         raw_state=member.raw_state,
         notes=", ".join(notes),
+        shows=shows,
     )
 
 
