@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.units import ROOT_DOMAIN, AccountId, DomainId
+from handler.cloudstack_api import service
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
 from handler.identity.accounts import Quota
 from handler.identity.rights import UserRole
+from handler.ingest.request_rates import Rate
 from tests.support.cloudstack_api import (
     RULE,
     TEXT,
@@ -84,6 +86,22 @@ def test_a_key_says_what_its_user_may_do(tmp_path: Path) -> None:
             await scene.up.operations.users.known.give_role("vera", UserRole.VIEWER, ())
             assert (await _refused(viewer, "queryAsyncJobResult", jobid=job)).code == 531
             assert await viewer.listed("listAutoScaleVmGroups") == []
+
+    asyncio.run(play())
+
+
+def test_a_key_that_asks_too_often_is_refused_and_no_other_key_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "API_TOKEN", Rate(per_second=0.001, burst=3.0))
+
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            tim = await scene.user("tim")
+            for _ in range(3):
+                await tim.call("listCounters")
+            assert (await _refused(tim, "listCounters")).code == 429
+            await scene.admin.call("listCounters")
 
     asyncio.run(play())
 

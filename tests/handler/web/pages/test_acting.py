@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.axe import AXE, MISSING, broken_rules
 from tests.support.chromium import Browser, Page, running_chromium
 from tests.support.daemon import Daemon, a_daemon
 
@@ -189,6 +190,21 @@ def test_whatever_a_dialog_has_is_named_for_people_who_cannot_see_it(page: Page)
     assert {"radio", "textbox", "button"} <= named.keys()
     used = [node for node in nodes if node["role"]["value"] in {"radio", "textbox", "button", "dialog", "group"}]
     assert [node for node in used if not node["name"]["value"].strip()] == []
+
+
+@pytest.mark.skipif(not AXE.exists(), reason=MISSING)
+def test_no_page_breaks_a_rule_of_wcag_at_level_aa(daemon: Daemon, browser: Browser) -> None:
+    page, found = logged_in(browser, daemon, "ada"), {}
+    for path in ("/", "/groups/web", "/groups/web/setup", "/groups/web/tune", "/declared", "/declared/groups/new",
+                 "/garbage", "/audit", "/password"):  # fmt: skip
+        for scheme in ("light", "dark") if path in ("/", "/groups/web", "/audit") else ("light",):
+            page.ask("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            page.go(f"http://127.0.0.1:{daemon.port}{path}")
+            found[path, scheme] = broken_rules(page)
+    page.run("document.querySelector('main').append(document.createElement('img'))")
+    assert [rule.partition(":")[0] for rule in broken_rules(page)] == ["image-alt"], "what is broken is found"
+    page.close()
+    assert {where: rules for where, rules in found.items() if rules} == {}
 
 
 def test_a_viewer_is_offered_nothing(daemon: Daemon, browser: Browser) -> None:
