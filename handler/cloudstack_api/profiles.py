@@ -41,14 +41,14 @@ def shown(view: View, entity_id: str) -> Shown:
             "zoneid": recipe.zone,
             "serviceofferingid": recipe.offering,
             "templateid": recipe.template,
-            "otherdeployparams": shown_deploy_parameters(recipe, () if zone is None else zone.networks) or None,
+            "otherdeployparams": shown_deploy_parameters(recipe, () if zone is None else zone.networks),
             "userdata": _encoded(recipe.user_data) if recipe.user_data else None,
         }
     agent = {name: details[name] for name in AGENT_KEYS if name in details}
     return {
         "id": view.uuid(key),
         **fields,
-        "counterparam": agent or None,
+        "counterparam": agent,
         GRACE: int(grace_of(view, entity_id)),
         _USER: details.get(_USER),
         "fordisplay": True,
