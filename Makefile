@@ -39,10 +39,11 @@ test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIEN
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_REAL_OPENSTACK=$(if $(OS_CLIENT_CONFIG_FILE),$(CLOUD)) $(BIN)/pytest tests -m bed $(PYTEST)
 
-nightly: mutants ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time; all properties; and mutants
+nightly: mutants ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time; all properties; all benchmarks in small; and mutants
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py tests/properties/test_replay.py \
-	  tests/faults/test_api_requests.py tests/faults/test_workers.py tests/faults/test_worker_outages.py $(PYTEST)
+	  tests/faults/test_api_requests.py tests/faults/test_workers.py tests/faults/test_worker_outages.py \
+	  tests/test_benchmarks.py $(PYTEST)
 	@$(BIN)/pytest tests -m hypothesis --hypothesis-profile nightly --numprocesses $(CORES) $(PYTEST)
 
 mutants: ## break the code that decides, one place at a time, and list the breaks that no test finds out: ONLY='trigger.guards.*'
