@@ -94,6 +94,15 @@ class Aim:
     """The largest change at once."""
 
 
+class ReserveCause(enum.Enum):
+    """Why a forecast keeps a reserve."""
+
+    GAPS = "gaps"
+    """Data is missing again and again."""
+    LEARNING = "learning"
+    """What members carry is not known for long."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
     """What a forecast says of one group at one step: `trigger.forecast`. Loads are in members at their capacity."""
@@ -120,6 +129,8 @@ class Foreseen:
     """What a member carries, in the unit of the load, as it was learned; ``None``: it is declared."""
     carries_steps: int = 0
     """Steps of 30 seconds that this was learned from."""
+    reserve: ReserveCause | None = None
+    """Why both sizes have a reserve (`trigger.forecast.reserves`); ``None``: they have none."""
 
 
 RequestedChange: TypeAlias = Adjustment | Aim | Foreseen

@@ -38,7 +38,7 @@ from handler.runtime.slots import Slot, slots_of
 from handler.runtime.steady_ticks import LastTruths, SteadyTick
 from trigger.conditions.timers import LONGEST_GAP, Kept
 from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate
-from trigger.policies.forecasting import Foresight
+from trigger.policies.outlooks import Foresight
 from trigger.verdicts import Evaluation, Foreseen
 
 _SLICE = 50

@@ -30,7 +30,8 @@ from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
 from trigger.forecast.leads import LearnedTime, lead_of
-from trigger.policies.forecasting import Forecasting, Foresight, Loads, lanes_of
+from trigger.policies.forecasting import Forecasting, Loads, lanes_of
+from trigger.policies.outlooks import Foresight
 
 Groups = tuple[GroupId, ...]
 _HOUR = 120

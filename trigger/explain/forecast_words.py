@@ -13,8 +13,12 @@ from trigger.explain.time_words import say_span
 from trigger.forecast.horizons import STEP
 from trigger.forecast.leads import LearnedTime
 from trigger.forecast.shadows import FLEETS
-from trigger.verdicts import Foreseen
+from trigger.verdicts import Foreseen, ReserveCause
 
+_RESERVES = {
+    ReserveCause.GAPS: "data was missing again, for five minutes or more",
+    ReserveCause.LEARNING: "what a member carries is learned anew",
+}
 _FIRST_DAYS = 0.25
 """Before, what virtual fleets missed says little."""
 
@@ -40,6 +44,8 @@ def say_foreseen(foreseen: Foreseen | None, *, measured: bool = False) -> Iterat
     if foreseen.carries is not None:
         learned = say_span(foreseen.carries_steps * STEP)
         yield f"a member carries {say_number(foreseen.carries)}, learned from what members showed for {learned}"
+    if foreseen.reserve is not None:
+        yield f"{_RESERVES[foreseen.reserve]}, so a third more than the load is kept"
     yield _headroom(foreseen)
 
 

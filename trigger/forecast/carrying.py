@@ -29,7 +29,8 @@ from collector.samples import Bools, Floats
 
 FIRST_STEPS = 10
 """Steps before anything is known."""
-_RATE = 1 / 720
+MEAN_STEPS = 720
+"""Steps that the estimate is a mean of."""
 _QUICK, _LOWER, _HIGHER = 2, 4, 20
 """Steps in a row that are off: below, to count; below and above, to begin anew."""
 _FIRST_SPREAD = 0.02
@@ -115,7 +116,7 @@ def carried_on(before: Carried, load: Floats, shown: Floats, level: LevelToKeep)
     steps = np.where(anew, float(FIRST_STEPS), before.steps + sample.counts)
     away = sample.estimate - before.mean
     away = np.where(begun, np.minimum(np.maximum(away, -band), band), away)
-    rate = np.where(sample.counts, np.maximum(1.0 / np.maximum(steps, 1.0), _RATE), 0.0)
+    rate = np.where(sample.counts, np.maximum(1.0 / np.maximum(steps, 1.0), 1.0 / MEAN_STEPS), 0.0)
     newest = np.where(below, recent[:_LOWER].sum(axis=0) / _LOWER, recent.sum(axis=0) / _HIGHER)
     mean = np.where(anew, newest, before.mean + rate * away)
     seen = np.maximum(before.seen - _FORGETS, sample.carried)

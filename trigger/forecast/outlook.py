@@ -26,6 +26,7 @@ from trigger.forecast.features import usual_rise
 from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, unmade, used_to
 from trigger.forecast.horizons import LEAST, Horizons
 from trigger.forecast.memory import LoadMemory
+from trigger.forecast.reserves import Gaps, Reserve, no_gaps, reserved, with_gap
 from trigger.forecast.shadows import (
     GROWING,
     SHRINKING,
@@ -59,6 +60,10 @@ class Outlook:
     """(head, group) in spreads."""
     heard: Bools
     """False: no data, or an outage; the group does not shrink."""
+    gaps: Bools
+    """Data is missing again and again, so there is a reserve (`trigger.forecast.reserves`)."""
+    learning: Bools
+    """What members carry is not known for long, so there is a reserve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +81,7 @@ class ForecastState:
     """(group,) the last step without data."""
     heard: Floats
     """(group,) the last step with data; minus infinity: none yet."""
+    gaps: Gaps
     carried: Carried
     """What members carry, where that is learned."""
     outlook: Outlook | None = None
@@ -92,6 +98,7 @@ def new_state(groups: int, horizons: Horizons) -> ForecastState:
         since=np.full(groups, np.inf),
         silent=np.full(groups, -np.inf),
         heard=np.full(groups, -np.inf),
+        gaps=no_gaps(groups),
         carried=nothing_carried(groups),
     )
 
@@ -123,6 +130,7 @@ def step(  # what a step depends on
     blind = ~np.isfinite(load) & (number - state.heard <= _BLIND_STEPS)
     load = np.where(heard, np.maximum(load, 0.0), _carried(memory, begun, blind, alike))
     memory.append(np.log(load + LEAST))
+    gaps = with_gap(state.gaps, ~heard & (begun < number), state.silent, number)
     silent = np.where(heard, state.silent, float(number))
     heads = used_to(state.heads, load, heard)
     origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
@@ -134,6 +142,7 @@ def step(  # what a step depends on
     least = _least(borne, number - begun < _COLD)
     most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * borne), least)
     need, low = _needs(now, least, floor * members, (most, members))
+    reserve = reserved(gaps, state.carried, memory, (most, members))
     shadows = followed(advanced(state.shadows, need, low, borne, number, heard), preference, number)
     return ForecastState(
         heads=heads,
@@ -143,8 +152,9 @@ def step(  # what a step depends on
         since=begun,
         silent=silent,
         heard=np.where(heard, float(number), state.heard),
+        gaps=gaps,
         carried=state.carried,
-        outlook=_outlook(now, need, low, shadows.chosen, (heard, blind)),
+        outlook=_outlook(now, (need, low), shadows.chosen, (heard, blind), reserve),
     )
 
 
@@ -175,17 +185,30 @@ def _carried(memory: LoadMemory, since: Floats, blind: Bools, alike: Bools) -> F
     return np.maximum(np.exp(level) - LEAST, 0.0)
 
 
-def _outlook(now: Forecast, need: Floats, low: Floats, headroom: Floats, known: tuple[Bools, Bools]) -> Outlook:
-    """Return the sizes of the pair of headrooms that each group follows; ``known``: whether it is heard, or blind."""
-    heard, blind = known
+def _outlook(
+    now: Forecast, sizes: tuple[Floats, Floats], headroom: Floats, known: tuple[Bools, Bools], reserve: Reserve
+) -> Outlook:
+    """Return the sizes of the pair of headrooms that each group follows, with its reserve.
+
+    Args:
+        now: the forecast.
+        sizes: what every headroom needs, and what every pair may shrink to.
+        headroom: that each group follows.
+        known: whether each is heard, or blind.
+        reserve: of each.
+    """
+    (need, low), (heard, blind) = sizes, known
     groups = np.arange(len(heard))
     growing, shrinking = np.searchsorted(GROWING, headroom[0]), np.searchsorted(SHRINKING, headroom[1])
     careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
+    needed = np.maximum(np.where(heard, need[growing, groups], careful), reserve.needed)
     return Outlook(
-        needed=np.where(heard, need[growing, groups], np.where(blind, careful, 0.0)),
-        may_shrink_to=low[growing, shrinking, groups],
+        needed=np.where(heard | blind, needed, 0.0),
+        may_shrink_to=np.maximum(low[growing, shrinking, groups], reserve.may_shrink_to),
         middle=now.middle,
         spread=now.spread,
         headroom=headroom,
         heard=heard,
+        gaps=reserve.gaps,
+        learning=reserve.learning,
     )

@@ -28,20 +28,17 @@ from aggregator.frames import Aggregate, Frame
 from aggregator.specs import window_key
 from config.model.adjustments import FollowForecast, KeptLevel, Prefer
 from config.model.catalogue import Catalogue, Condition, Group, Policy
-from config.units import GroupId, Instant, PolicyId, Seconds
+from config.units import GroupId, Instant, Seconds
 from trigger.conditions.timers import LONGEST_GAP
 from trigger.forecast.carrying import Carried, LevelToKeep
 from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms, joined
-from trigger.forecast.horizons import DAY, LEAST, STEP, WEEK, Horizons
+from trigger.forecast.horizons import DAY, STEP, WEEK, Horizons
 from trigger.forecast.leads import FIRST_BOOT
-from trigger.forecast.outlook import Outlook
-from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference, missed_lately
+from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference
 from trigger.policies.foresight import load_of
-from trigger.verdicts import Foreseen
+from trigger.policies.outlooks import Foresight, foresight_of
 
 Loads = npt.NDArray[np.float32]
-Foresight = Mapping[GroupId, Mapping[PolicyId, Foreseen]]
-"""What is foreseen, by group and policy; a policy of which nothing is foreseen yet has none."""
 _MOST_STEPS = WEEK * DAY
 """After a longer gap a forecast begins anew."""
 _MOST_DRAIN = 120
@@ -235,7 +232,7 @@ class Forecasting:
         for cohort in self._cohorts:
             rows.extend(self._advance(cohort, loads, self._shown(cohort, loads, frames), number))
         self._cohorts, self.rows = joined(self._cohorts), tuple(rows)
-        self.foresight = _foresight(self._cohorts, number)
+        self.foresight = foresight_of(self._cohorts, number)
         return self.foresight
 
     def _begin(self, number: int) -> None:
@@ -357,44 +354,3 @@ def _source(catalogue: Catalogue, lane: Lane, lead: Seconds = FIRST_BOOT) -> _So
         level=level if isinstance(level, Condition) else None,
         terms=terms_of(group, action, lead),
     )
-
-
-def _foresight(cohorts: Iterable[Cohort], number: int) -> Foresight:
-    """Say what all lanes foresee; after the wall clock was set back they wait until it has caught up."""
-    found: dict[GroupId, dict[PolicyId, Foreseen]] = {}
-    for cohort in cohorts:
-        outlook = cohort.state.outlook
-        if outlook is None or cohort.number > number + 1:
-            continue
-        missed, days = missed_lately(cohort.state.shadows), cohort.state.shadows.steps / DAY
-        for place, lane in enumerate(cohort.lanes):
-            foreseen = _foreseen(cohort, outlook, place, float(missed[place]), float(days[place]))
-            if foreseen is not None:
-                found.setdefault(lane.group, {})[lane.policy] = foreseen
-    return found
-
-
-def _foreseen(cohort: Cohort, outlook: Outlook, place: int, missed: float, days: float) -> Foreseen | None:
-    needed, heard = int(outlook.needed[place]), bool(outlook.heard[place])
-    if not needed and not heard and math.isinf(cohort.state.heard[place]):
-        return None
-    middle, spread = float(outlook.middle[0, place]), float(outlook.spread[0, place])
-    level, members, carried = float(cohort.memory.ago(0)[place]), float(cohort.members[place]), cohort.state.carried
-    return Foreseen(
-        needed=needed,
-        may_shrink_to=int(outlook.may_shrink_to[place]) if heard else None,
-        load=_members(level, members) if heard else None,
-        coming=_members(middle, members),
-        at_most=_members(middle + float(outlook.headroom[0, place]) * spread, members),
-        within=cohort.terms.horizons.grow * STEP,
-        spread=spread,
-        missed=missed,
-        days=days,
-        carries=None if cohort.terms.level is None else float(carried.each[place]),
-        carries_steps=int(carried.steps[place]),
-    )
-
-
-def _members(level: float, members: float) -> float:
-    """Return the members that a level needs; ``members``: that bear a unit of its load."""
-    return max(math.exp(min(level, 700.0)) - LEAST, 0.0) * members

@@ -104,7 +104,7 @@ def test_what_a_member_carries_is_learned_from_how_hard_the_members_work() -> No
     run = replay_load(parse(LEARNED.replace("min: 1", "min: 10"), "model.yaml"), WEB, load)
 
     ((at, size),) = moves(run.lines)[1:]
-    assert size == 13  # each carries 80 at 80 %, and in the first hours a quarter is added
+    assert size == 14  # each carries 80 at 80 %, and in the first hours a third is added
     assert at - (MONDAY - 1_767_225_600) >= 300.0  # ten steps are the least evidence
 
 

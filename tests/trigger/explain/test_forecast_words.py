@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trigger.explain.forecast_words import say_foreseen
-from trigger.verdicts import Foreseen
+from trigger.verdicts import Foreseen, ReserveCause
 
 FORESEEN = Foreseen(
     needed=17,
@@ -30,6 +30,15 @@ def test_what_a_member_carries_is_said_with_its_evidence() -> None:
     assert "a member carries 78.4, learned from what members showed for 5h" in say_foreseen(
         replace(FORESEEN, carries=78.4, carries_steps=600)
     )
+
+
+def test_a_reserve_is_said_with_its_reason() -> None:
+    lines = [list(say_foreseen(replace(FORESEEN, reserve=cause)))[2] for cause in ReserveCause]
+
+    assert lines == [
+        "data was missing again, for five minutes or more, so a third more than the load is kept",
+        "what a member carries is learned anew, so a third more than the load is kept",
+    ]
 
 
 def test_without_data_it_says_that_nothing_leaves() -> None:
