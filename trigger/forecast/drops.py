@@ -60,7 +60,9 @@ def with_outage(drops: Drops, load: Floats, memory: LoadMemory, step: int) -> tu
     usual = np.exp(memory.mean(_FROM - _TO)) - LEAST if not memory.is_empty else np.zeros(len(load))
     running = drops.outage > -np.inf
     before = np.where(running, drops.before, usual)
-    low = load < _OUTAGE_SHARE * before
+    low: Bools = load < _OUTAGE_SHARE * before
+    if not (low.any() or running.any()):
+        return Drops(level=drops.level, until=drops.until, outage=drops.outage, before=before), low
     began = np.where(low, np.where(running, drops.outage, float(step)), -np.inf)
     began = np.where(np.isnan(load), drops.outage, began)
     held = low & (step - began < _OUTAGE_STEPS)
@@ -72,6 +74,8 @@ def with_drop(drops: Drops, memory: LoadMemory) -> tuple[Drops, Floats]:
     now, step = memory.ago(0), float(memory.step)
     mean = memory.mean(_FROM - _TO + 1, before=_TO - 1)
     fell = (now < mean - _DROPPED) & (memory.ago(_TO) > mean - _STILL_NEAR)
+    if not (fell.any() or (drops.until > -np.inf).any()):
+        return Drops(level=mean, until=drops.until, outage=drops.outage, before=drops.before), np.zeros(len(mean))
     running = drops.until > step
     level = np.where(running, drops.level, mean)
     until = np.where(fell & ~running, step + _DROP_STEPS, drops.until)

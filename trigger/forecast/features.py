@@ -30,9 +30,10 @@ from trigger.forecast.memory import WIDE, LoadMemory
 
 FEATURES = 13
 _DAY_WEIGHTS = np.array([0.85**day * (2.0 if day == WEEK else 1.0) for day in range(1, WEEK + 1)])
-_SHORT = (4, 10, 30, 120)
-_BACK = (2, 5, 20)
-_LEVEL = 20
+_MEANS = np.array([4, 10, 30, 120, 20])
+"""The last one is of the level."""
+_BACK = np.array([2, 5, 20])
+_DAYS = DAY * np.arange(1, WEEK + 1)[:, None]
 
 
 def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
@@ -46,20 +47,18 @@ def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
     now = memory.ago(0)
     found = np.empty((FEATURES, 2, memory.groups))
     found[0] = 1.0
-    for place, steps in enumerate(_SHORT, 1):
-        found[place] = memory.mean(steps) - now
-    for place, steps in enumerate(_BACK, 5):
-        found[place] = now - memory.ago(steps)
+    means = memory.means(_MEANS)
+    found[1:5] = (means[:-1] - now)[:, None]
+    found[5:8] = (now - memory.ago(_BACK))[:, None]
     recorded = days_known(memory.step - WIDE - 1, since)
     known = recorded & alike[:, None]
     weights = _DAY_WEIGHTS[:, None] * known
     total = added(weights, 0)
     weights = weights / np.where(total > 0, total, 1.0)
-    here = memory.days_back(memory.smooth)
-    then = np.stack((memory.days_back(memory.smooth, memory.horizons.grow), memory.days_back(memory.highest)))
-    rise = then - here  # (head, narrow or wide, day, group)
-    found[8], found[9] = added(rise[:, 0] * weights, 1), added(rise[:, 1] * weights, 1)
-    found[10] = np.where(total > 0, added(then[:, 1] * weights, 1) - memory.mean(_LEVEL), 0.0)
+    then = np.array((memory.days_back(memory.smooth, memory.horizons.grow), memory.days_back(memory.highest)))
+    rise = then - memory.days_back(memory.smooth)  # (head, narrow or wide, day, group)
+    found[8:10] = added(rise * weights, 2).swapaxes(0, 1)
+    found[10] = np.where(total > 0, added(then[:, 1] * weights, 1) - means[-1], 0.0)
     for place, day in ((11, 0), (12, -1)):
         found[place] = (rise[:, 1, day] if alike[day] else found[9]) * recorded[day]
     return found
@@ -75,5 +74,5 @@ def usual_rise(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
 
 def days_known(step: int, since: Floats) -> Bools:
     """Return which of the seven days before ``step`` are known if the history begins at ``since``: (day, group)."""
-    known: Bools = step - DAY * np.arange(1, WEEK + 1)[:, None] >= since
+    known: Bools = step - _DAYS >= since
     return known

@@ -16,8 +16,7 @@ one below it three tenths: only the first costs service.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,8 +34,10 @@ _LEAST_SPREAD = 0.004
 _USUAL_RATE = 0.0005
 _BELOW = 0.3
 _CLIP = 5.0
-_WIDER = ((5, 10.0, True), (5, 10.0, False), (6, 5.0, False), (7, 2.0, False), (9, 3.0, False), (10, 2.0, False))
-"""Of what moves: number of the feature, factor, whether its sign does not matter."""
+_MOVING = np.array([5, 5, 6, 7, 9, 10])
+"""The features of what moves; the sign of the first does not matter."""
+_WIDER = np.array([10.0, 10.0, 5.0, 2.0, 3.0, 2.0])[:, None]
+"""Factors of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,26 +123,26 @@ def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], k
         made: the growing forecast of `grow` + 1 steps ago, and the shrinking one of `shrink` steps ago.
         known: (head, group) False: some of the load in between is not known.
     """
-    horizons = memory.horizons
-    groups = memory.groups
-    came = np.array((memory.highest_since(2), memory.highest_since(horizons.shrink)))
-    error = came - np.array([each.middle[head] for head, each in enumerate(made)])
+    growing, shrinking = made
+    horizons, groups = memory.horizons, memory.groups
+    shrink = horizons.shrink
+    came = np.array((memory.highest_since(2), memory.highest_since(shrink)))
+    error = came - np.array((growing.middle[0], shrinking.middle[1]))
     short = np.where(np.isnan(error), 0.0, np.where(error > 0, error, -_BELOW * error))
-    for head, origin in enumerate((memory.step - horizons.grow - 1, memory.step - horizons.shrink)):
-        memory.learn_error(head, origin, short[head])
-    features = _joined([each.features for each in made], groups)
-    moves = _joined([each.moves for each in made], groups)
-    rose = (came - np.array([each.level for each in made])).reshape(-1)
-    limit = _CLIP * np.array([each.spread[head] for head, each in enumerate(made)]).reshape(-1)
+    memory.learn_errors(memory.step - np.array((horizons.grow + 1, shrink)), short)
+    features = _joined((growing.features, shrinking.features), groups)
+    moves = _joined((growing.moves, shrinking.moves), groups)
+    rose = (came - np.array((growing.level, shrinking.level))).reshape(-1)
+    limit = _CLIP * np.concatenate((growing.spread[0], shrinking.spread[1]))
     missed = _within(rose - heads.mean.predict(features), -limit, limit)
     flat, off = known.reshape(-1), short.reshape(-1)
     missing = np.log(off + _TINY) - heads.spread.predict(moves)
-    weight = np.array([each.weight for each in made]).reshape(-1)
-    return replace(
-        heads,
+    weight = np.concatenate((growing.weight, shrinking.weight))
+    return Heads(
         mean=heads.mean.learn(features, missed, weight, flat),
-        spread=heads.spread.learn(moves, missing, np.ones(len(flat)), flat),
+        spread=heads.spread.learn(moves, missing, 1.0, flat),
         lately=np.where(flat, heads.lately + _RATES * (off - heads.lately), heads.lately),
+        usual=heads.usual,
     )
 
 
@@ -149,7 +150,8 @@ def used_to(heads: Heads, load: Floats, heard: Bools) -> Heads:
     """Return the heads after this load: (group,), in members."""
     begun = heads.usual > 0
     usual = np.where(begun, heads.usual + _USUAL_RATE * (load - heads.usual), load)
-    return replace(heads, usual=np.where(heard, usual, heads.usual))
+    usual = np.where(heard, usual, heads.usual)
+    return Heads(mean=heads.mean, spread=heads.spread, lately=heads.lately, usual=usual)
 
 
 def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, above: Floats) -> Floats:
@@ -159,18 +161,20 @@ def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, ab
     daily = added(days * known, 0) / np.maximum(count, 1)
     moves = np.empty((SPREADS, features.shape[1]))
     moves[0] = 1.0
-    moves[1:3] = np.log(heads.lately + _TINY)
-    moves[3] = np.log(np.where(count > 0, daily, heads.lately[1].reshape(HEADS, -1)) + _TINY).reshape(-1)
+    moves[1:3] = heads.lately
+    moves[3] = np.where(count > 0, daily, heads.lately[1].reshape(HEADS, -1)).reshape(-1)
+    moves[1:4] = np.log(moves[1:4] + _TINY)
     moves[4].reshape(HEADS, -1)[:] = above
-    for place, (feature, factor, unsigned) in enumerate(_WIDER, 5):
-        value = factor * features[feature]
-        moves[place] = _within(np.abs(value) if unsigned else value, -2.0, 2.0)
+    moving = _WIDER * features[_MOVING]
+    moving[0] = np.abs(moving[0])
+    moves[5:] = _within(moving, -2.0, 2.0)
     return moves
 
 
-def _joined(of_each: Sequence[Floats], groups: int) -> Floats:
+def _joined(of_each: tuple[Floats, Floats], groups: int) -> Floats:
     """Return the columns that belong to each head: those of the growing one from the first, and so on."""
-    return np.concatenate([each[:, head * groups : (head + 1) * groups] for head, each in enumerate(of_each)], axis=1)
+    growing, shrinking = of_each
+    return np.concatenate((growing[:, :groups], shrinking[:, groups:]), axis=1)
 
 
 def _within(value: Floats, low: Floats | float, high: Floats | float) -> Floats:

@@ -50,10 +50,10 @@ class Horizons:
 
 
 def added(terms: Floats, axis: int) -> Floats:
-    """Return the sum along one axis, always added up from the first term to the last.
+    """Return the sum along one axis, counted from the first, always added up from the first term to the last.
 
     ``numpy.sum`` picks an order by the memory layout, so that one group alone and the same group among others differ in
     the last bit; the choice of a fleet would make that a difference of members.
     """
-    found: Floats = np.add.accumulate(terms, axis=axis).take([-1], axis=axis).squeeze(axis)
+    found: Floats = np.add.accumulate(terms, axis=axis)[(slice(None),) * axis + (-1,)]
     return found

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collector.samples import Floats
-from trigger.forecast.horizons import DAY, WEEK, Horizons
+from trigger.forecast.horizons import DAY, WEEK, Horizons, added
 
 _RECENT = 256
 """Rows of what only the newest steps need: more than two hours."""
@@ -28,6 +28,9 @@ HEADS = 2
 
 Ring = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
+_DAYS_BACK: Index = DAY * np.arange(1, WEEK + 1)
+_ERRORS_AROUND: Index = np.arange(-2 * AROUND, 1)
+_EACH_HEAD: Index = np.arange(HEADS)
 
 
 class LoadMemory:
@@ -116,22 +119,28 @@ class LoadMemory:
         found: Floats = (self._sum[end % _RECENT] - self._sum[(end - steps) % _RECENT]) / steps
         return found
 
-    def ago(self, steps: int) -> Floats:
-        """Return the level so many steps ago: (group,)."""
+    def means(self, steps: Index) -> Floats:
+        """Return the mean level of the last steps, for each of these numbers of steps: (number, group)."""
+        found: Floats = (self._sum[self.step % _RECENT] - self._sum[(self.step - steps) % _RECENT]) / steps[:, None]
+        return found
+
+    def ago(self, steps: int | Index) -> Floats:
+        """Return the level so many steps ago: (group,), or (number, group) for several numbers."""
         found: Floats = self.level[(self.step - steps) % _RECENT]
         return found
 
     def highest_since(self, steps: int) -> Floats:
-        """Return the highest level of the last ``steps`` steps: (group,)."""
-        found: Floats = self.level[np.arange(self.step - steps + 1, self.step + 1) % _RECENT].max(axis=0)
+        """Return the highest level of the last ``steps`` steps, fewer than are remembered: (group,)."""
+        end = self.step % _RECENT + 1
+        rows = self.level[end - steps : end] if steps <= end else self.level[np.arange(end - steps, end)]
+        found: Floats = np.maximum.reduce(rows, axis=0)
         return found
 
-    def learn_error(self, head: int, origin: int, error: Floats) -> None:
-        """Add the error of the forecast of step ``origin``: (group,)."""
-        self.errors[origin % _RECENT, head] = error
-        middle = origin - AROUND
-        rows = np.arange(middle - AROUND, middle + AROUND + 1) % _RECENT
-        self.spread[middle % _LONG, head] = np.add.accumulate(self.errors[rows, head], axis=0)[-1] / len(rows)
+    def learn_errors(self, origins: Index, errors: Floats) -> None:
+        """Add the error of one forecast of each head: (head, group); ``origins``: (head,) the steps of these."""
+        self.errors[origins % _RECENT, _EACH_HEAD] = errors
+        around = self.errors[(origins[:, None] + _ERRORS_AROUND) % _RECENT, _EACH_HEAD[:, None]]
+        self.spread[(origins - AROUND) % _LONG, _EACH_HEAD] = added(around, 1) / len(_ERRORS_AROUND)
 
     def days_back(self, ring: Ring, ahead: int = 0) -> Floats:
         """Return the rows of this time on each of the last seven days, ``ahead`` steps later: (…, day, …, group).
@@ -140,6 +149,6 @@ class LoadMemory:
             ring: `smooth` or `highest` (their second axis is the step), or `spread` (its first).
             ahead: fewer than a day.
         """
-        rows = (self.step + ahead - DAY * np.arange(1, WEEK + 1)) % _LONG
+        rows = (self.step + ahead - _DAYS_BACK) % _LONG
         taken: Floats = ring[rows] if ring is self.spread else ring[:, rows]
         return taken.astype(np.float64)

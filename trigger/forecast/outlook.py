@@ -125,10 +125,13 @@ def step(  # what a step depends on
     number, horizons = memory.step + 1, memory.horizons
     alike = days_alike(holidays, number)
     drops, outage = with_outage(state.drops, load, memory, number)
-    heard = np.isfinite(load) & ~outage
-    begun = np.minimum(state.since, np.where(np.isfinite(load), float(number), np.inf))
-    blind = ~np.isfinite(load) & (number - state.heard <= _BLIND_STEPS)
-    load = np.where(heard, np.maximum(load, 0.0), _carried(memory, begun, blind, alike))
+    given = np.isfinite(load)
+    heard = given & ~outage
+    begun = np.where(given, np.minimum(state.since, float(number)), state.since)
+    blind = ~given & (number - state.heard <= _BLIND_STEPS)
+    load = np.maximum(load, 0.0)
+    if not heard.all():
+        load = np.where(heard, load, _carried(memory, begun, blind, alike))
     memory.append(np.log(load + LEAST))
     gaps = with_gap(state.gaps, ~heard & (begun < number), state.silent, number)
     silent = np.where(heard, state.silent, float(number))
@@ -199,11 +202,13 @@ def _outlook(
     """
     (need, low), (heard, blind) = sizes, known
     groups = np.arange(len(heard))
-    growing, shrinking = np.searchsorted(GROWING, headroom[0]), np.searchsorted(SHRINKING, headroom[1])
-    careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
-    needed = np.maximum(np.where(heard, need[growing, groups], careful), reserve.needed)
+    growing, shrinking = GROWING.searchsorted(headroom[0]), SHRINKING.searchsorted(headroom[1])
+    needed = need[growing, groups]
+    if not heard.all():
+        careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
+        needed = np.where(heard, needed, careful)
     return Outlook(
-        needed=np.where(heard | blind, needed, 0.0),
+        needed=np.where(heard | blind, np.maximum(needed, reserve.needed), 0.0),
         may_shrink_to=np.maximum(low[growing, shrinking, groups], reserve.may_shrink_to),
         middle=now.middle,
         spread=now.spread,

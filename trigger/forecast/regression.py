@@ -37,7 +37,7 @@ class Regression:
         """Return the weighted sum of (feature, column) features: (column,)."""
         return added(self.weights * features, 0)
 
-    def learn(self, features: Floats, error: Floats, weight: Floats, known: Bools) -> Regression:
+    def learn(self, features: Floats, error: Floats, weight: Floats | float, known: Bools) -> Regression:
         """Return the model after one observation a column.
 
         Args:

@@ -80,6 +80,8 @@ def with_gap(gaps: Gaps, missing: Bools, silent: Floats, step: int) -> Gaps:
         silent: (group,) the last step without data before this one.
         step: the number of this one.
     """
+    if not (missing.any() or gaps.missing.any()):
+        return gaps
     count = np.where(step - silent > _TROUBLE, 0.0, gaps.missing) + missing
     trouble = missing & (count >= _TROUBLE)
     since = step - gaps.trouble
@@ -106,6 +108,9 @@ def reserved(
     missing = _lasts(gaps, memory.step)
     learning = np.isfinite(carried.each) & (carried.steps < MEAN_STEPS)
     kept = missing | learning
+    if not kept.any():
+        none = np.zeros(memory.groups)
+        return Reserve(missing, learning, none, none)
     now, lately = memory.ago(0), memory.highest_since(_LATELY)
     needed, enough = (np.where(kept, np.minimum(_with_a_third(level, members), most), 0.0) for level in (now, lately))
     return Reserve(missing, learning, needed, enough)

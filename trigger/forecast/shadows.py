@@ -43,6 +43,7 @@ _HOUR = 120
 _ASSUMED_DAYS = 0.5
 _USUAL_BOOT = 4
 _MOST_MEMBERS = 1e9
+_MOST_LEVEL = float(np.log(_MOST_MEMBERS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +117,7 @@ def sized(middle: Floats, spread: Floats, headroom: Floats, members: Floats | fl
         headroom: (headroom, group) or (headroom, 1), in spreads.
         members: (group,) that bear a unit of the load.
     """
-    load = np.exp(np.minimum(middle + headroom * spread, np.log(_MOST_MEMBERS))) - LEAST
+    load = np.exp(np.minimum(middle + headroom * spread, _MOST_LEVEL)) - LEAST
     return np.minimum(np.ceil(load * members - 1e-9), _MOST_MEMBERS)
 
 
@@ -147,33 +148,42 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
         heard: (group,) False: no data; all fleets hold, and nothing is added up.
     """
     sizes = wanted(before.sizes, need[:, None, :], low, step, before.grown, before.shrunk)
-    sizes = np.where(heard, sizes, before.sizes)
-    serving = before.recent.min(axis=0)
-    first = before.steps == 0
+    sizes = sizes if heard.all() else np.where(heard, sizes, before.sizes)
+    decay, counted = np.where(heard, _DECAY, 1.0), heard * 1.0
+    serving: Floats = np.minimum.reduce(before.recent, axis=0)
     recent = np.concatenate((sizes[None], before.recent[:-1]))
-    recent = np.where(first & heard, sizes, recent)
-    left = np.maximum(serving - sizes, 0.0)
-    leaving = np.concatenate((left[None], before.leaving[:-1]))
+    missed = np.maximum(load - serving, 0.0)
     grew, fell = sizes > before.sizes, sizes < before.sizes
-    flap = (grew & (step - before.shrunk <= _FLAP) & (before.shrunk > before.grown)) | (
-        fell & (step - before.grown <= _FLAP) & (before.grown > before.shrunk)
-    )
-    counted = heard * 1.0
-    decay = np.where(heard, _DECAY, 1.0)
-    missed = np.where(first, 0.0, np.maximum(load - serving, 0.0))
-    return replace(
-        before,
+    flaps = before.flaps * decay
+    if fell.any() or grew.any():
+        flaps += _flapped(before, grew, fell, step)
+    first = before.steps == 0
+    if first.any():
+        recent = np.where(first & heard, sizes, recent)
+        missed = np.where(first, 0.0, missed)
+        grew &= ~first
+    leaving = np.concatenate((np.maximum(serving - sizes, 0.0)[None], before.leaving[:-1]))
+    return Shadows(
         sizes=sizes,
         recent=recent,
         leaving=leaving,
-        grown=np.where(grew & ~first, step, before.grown),
+        grown=np.where(grew, step, before.grown),
         shrunk=np.where(fell, step, before.shrunk),
-        cost=before.cost * decay + counted * (sizes + leaving.sum(axis=0)),
+        cost=before.cost * decay + counted * (sizes + np.add.reduce(leaving, axis=0)),
         short=before.short * decay + counted * missed,
-        flaps=before.flaps * decay + flap,
+        flaps=flaps,
         load=before.load * decay + np.where(heard, load, 0.0),
         steps=before.steps * decay + counted,
+        chosen=before.chosen,
     )
+
+
+def _flapped(before: Shadows, grew: Bools, fell: Bools, step: int) -> Bools:
+    """Tell which fleets changed back soon after the last change in the other direction."""
+    grown, shrunk = before.grown, before.shrunk
+    back_up = grew & (step - shrunk <= _FLAP) & (shrunk > grown)
+    found: Bools = back_up | (fell & (step - grown <= _FLAP) & (grown > shrunk))
+    return found
 
 
 def missed_lately(fleets: Shadows) -> Floats:
