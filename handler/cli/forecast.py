@@ -1,4 +1,4 @@
-"""`trimtab forecast`: loads from before Trimtab measured a group, and what a forecast learns from them."""
+"""`trimtab forecast`: what a forecast knows, and loads from before that it learns from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ from handler.cli.commands import Program
 from handler.cli.names import group_names
 from handler.cli.past import Past, PastSeries, chosen_groups, declared_file, recording_of
 from handler.cli.progress import progress
-from handler.cli.terminal import AsJson, File, Group, Since, State, Until, ask, lines, perform, print_json, refusals
+from handler.cli.terminal import (
+    AsJson,
+    File,
+    Group,
+    Since,
+    State,
+    Until,
+    ask,
+    lines,
+    perform,
+    print_json,
+    read,
+    refusals,
+)
 
 if TYPE_CHECKING:
     from handler.replay.forecast_loads import DayOfLoads
     from trigger.forecast.cohorts import Lane
 
-forecast = Program("Fill the history of a forecast, and learn it again.")
+forecast = Program("What a forecast knows; fill its history, and learn it again.")
 
 _Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group of the file.", autocompletion=group_names)]
 _Policy = Annotated[
@@ -60,6 +73,19 @@ def import_(  # noqa: PLR0913, PLR0917  # an option each
         f"{lane.group}: {filled} of {sum(len(loads) for _, loads in days)} loads of {len(days)} days were not measured "
         f"before; {lane.policy} learns from {steps} now"
     )
+
+
+@forecast.command("show")
+def show(group: Group, state: State = None, json: AsJson = False) -> None:
+    """Show what the forecasts of a group know, what they say now, and why."""
+    shown = read(state, json, "groups", group, "forecasts")
+    for each in shown:
+        notes = [note for note in ("advises", "learning") if each[note]]
+        carries = "" if each["each"] is None else f": a member carries {each['each']:g}, as it is declared"
+        standing = f" ({', '.join(notes)})" if notes else ""
+        lines([f"{each['policy']}{standing}{carries}", *(f"  {sentence}" for sentence in each["words"])])
+    if not shown:
+        lines([f"{group} has no forecast"])
 
 
 @forecast.command("learn")

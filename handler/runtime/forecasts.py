@@ -143,6 +143,19 @@ class ForecastKeeper:
         changed = {each.lane: each for each in kept}
         self._kept[groups] = [changed.get(each.lane, each) for each in self._kept[groups]]
 
+    def known(self, group: GroupId) -> Mapping[Lane, Forecasting]:
+        """Return the forecasts of a group, each with what forecasts it."""
+        return {
+            lane: forecasting
+            for forecasting in self._slots.values()
+            for lane in forecasting.lanes
+            if lane.group == group
+        }
+
+    def is_learned(self, lane: Lane) -> bool:
+        """Tell whether a forecast is learned from its loads now."""
+        return lane in self._pending
+
     def take(self, groups: Groups, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
         """Learn from a tick of a slot, and say what is foreseen."""
         forecasting = self._slots.get(groups)

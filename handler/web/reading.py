@@ -69,6 +69,10 @@ def _groups(operations: Operations) -> APIRouter:
         sizes = {name: getattr(status, name) for name in _SIZE}
         return JSONResponse(sizes, headers={"ETag": size_tag(status.revision, status.desired)})
 
+    @routes.get("/groups/{group}/forecasts")
+    async def forecasts(group: str) -> JSONResponse:
+        return JSONResponse(plain(operations.forecasts.shown(GroupId(group))))
+
     @routes.get("/groups/{group}/members")
     async def members(request: Request, group: str, paging: Paged) -> JSONResponse:
         return listed(request, paging, operations.group(GroupId(group)).members, lambda member: (member.name,))

@@ -60,6 +60,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     f"{API}/groups/{{group}}/balancers": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/canary": (Verb.TUNE, A_GROUP),
     f"{API}/groups/{{group}}/definitions": (Verb.READ, A_GROUP),
+    f"{API}/groups/{{group}}/forecasts": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/history": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/members": (Verb.READ, A_GROUP),
     f"{API}/groups/{{group}}/probe": (Verb.EXAMINE, A_GROUP),

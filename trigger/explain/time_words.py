@@ -89,8 +89,8 @@ def say_limit(state: BoundInForce, group: GroupId, now: Instant) -> str:
     limit = state.limit
     if state.since is not None:
         way = "or more" if limit.limit is ScheduledBound.FLOOR else "or fewer"
-        ends = "for ever" if state.until is None else f"until {_day(state.until)}{_left(state.until, now)}"
-        return f"schedule {limit.id} keeps {group} at {limit.size} {way} {ends}, since {_day(state.since)}"
+        ends = "for ever" if state.until is None else f"until {say_day(state.until)}{_left(state.until, now)}"
+        return f"schedule {limit.id} keeps {group} at {limit.size} {way} {ends}, since {say_day(state.since)}"
     return f"schedule {limit.id}: {_next(state.until)}, {limit.limit.value} {limit.size}"
 
 
@@ -106,14 +106,15 @@ def say_adjustment(adjustment: Adjustment) -> str:
 
 
 def _next(at: Instant | None) -> str:
-    return "never again" if at is None else f"next at {_day(at)}"
+    return "never again" if at is None else f"next at {say_day(at)}"
 
 
 def _left(until: Instant, now: Instant) -> str:
     return f" ({format_span(until - now)} left)" if until > now else " (over)"
 
 
-def _day(at: Instant) -> str:
+def say_day(at: Instant) -> str:
+    """Write the day and the minute."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
 
 

@@ -39,7 +39,9 @@ _FLAP = 30
 """Steps: a change back within them is a flap."""
 _HALF_LIFE = 7 * DAY
 _DECAY = 0.5 ** (1 / _HALF_LIFE)
-_HOUR = 120
+HOUR = 120
+"""Steps between two choices of headrooms, at full hours."""
+_CHOICES = 24
 _ASSUMED_DAYS = 0.5
 _USUAL_BOOT = 4
 _MOST_MEMBERS = 1e9
@@ -87,6 +89,8 @@ class Shadows:
     """(group,) their number."""
     chosen: Floats
     """(2, group) the headrooms that the group follows."""
+    earlier: Floats
+    """(hour, 2, group) those that it followed before the last choices, the newest first; NaN: none."""
 
 
 def new_shadows(groups: int, horizons: Horizons) -> Shadows:
@@ -105,6 +109,7 @@ def new_shadows(groups: int, horizons: Horizons) -> Shadows:
         load=np.zeros(groups),
         steps=np.zeros(groups),
         chosen=_chosen(_assumed()[:, :, None] + np.zeros(groups)),
+        earlier=np.full((_CHOICES, 2, groups), np.nan),
     )
 
 
@@ -175,6 +180,7 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
         load=before.load * decay + np.where(heard, load, 0.0),
         steps=before.steps * decay + counted,
         chosen=before.chosen,
+        earlier=before.earlier,
     )
 
 
@@ -195,9 +201,10 @@ def missed_lately(fleets: Shadows) -> Floats:
 
 def followed(before: Shadows, preference: Preference, step: int) -> Shadows:
     """Return the fleets with the headrooms to follow chosen anew, once an hour. See Note [Score]."""
-    if step % _HOUR:
+    if step % HOUR:
         return before
-    return replace(before, chosen=_chosen(score(before, preference)))
+    earlier = np.concatenate((before.chosen[None], before.earlier[:-1]))
+    return replace(before, chosen=_chosen(score(before, preference)), earlier=earlier)
 
 
 def score(fleets: Shadows, preference: Preference) -> Floats:

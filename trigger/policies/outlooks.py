@@ -40,9 +40,9 @@ def _foreseen(cohort: Cohort, outlook: Outlook, place: int, missed: float, days:
     return Foreseen(
         needed=needed,
         may_shrink_to=int(outlook.may_shrink_to[place]) if heard else None,
-        load=_members(level, members) if heard else None,
-        coming=_members(middle, members),
-        at_most=_members(middle + float(outlook.headroom[0, place]) * spread, members),
+        load=members_of(level, members) if heard else None,
+        coming=members_of(middle, members),
+        at_most=members_of(middle + float(outlook.headroom[0, place]) * spread, members),
         within=cohort.terms.horizons.grow * STEP,
         spread=spread,
         missed=missed,
@@ -59,6 +59,6 @@ def _reserve(gaps: bool, learning: bool) -> ReserveCause | None:
     return ReserveCause.LEARNING if learning else None
 
 
-def _members(level: float, members: float) -> float:
+def members_of(level: float, members: float) -> float:
     """Return the members that a level needs; ``members``: that bear a unit of its load."""
     return max(math.exp(min(level, 700.0)) - LEAST, 0.0) * members

@@ -79,6 +79,7 @@ _TABLE: dict[str, Row] = {
     "export series": Row(done=None, refused="--out NONE/series", wrong="--until soon --out OUT", asks=False),
     "forecast import": Row(done=None, refused="GOOD GROUP --series NONE", wrong="GOOD", asks=False),
     "forecast learn": Row(done=None, refused="GROUP none", wrong="GROUP"),
+    "forecast show": Row(done="GROUP", refused="none", wrong=""),
     "garbage": Row(done="", refused="none", wrong="GROUP more"),
     "history": Row(done="GROUP --decisions --since -1h", refused="none", wrong="GROUP --since -1y"),
     "hook check": Row(done=None, refused="SERVICE", wrong=""),

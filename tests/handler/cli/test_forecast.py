@@ -37,7 +37,7 @@ def test_loads_of_a_recording_are_learned_by_the_running_daemon(tmp_path: Path) 
     async def on_command(*words: str) -> tuple[int, str]:
         return await asyncio.to_thread(trimtab, *words, "--state", str(state))
 
-    async def scene() -> tuple[Any, tuple[int, str], tuple[int, str]]:
+    async def scene() -> tuple[Any, Any, tuple[int, str], tuple[int, str]]:
         async with running(file, state, port=0) as daemon:
             code, output = await on_command("import", str(file), "web", "--series", str(series), "--json")
             assert code == 0, output
@@ -45,13 +45,18 @@ def test_loads_of_a_recording_are_learned_by_the_running_daemon(tmp_path: Path) 
             assert keeper is not None
             while keeper.learning:  # noqa: ASYNC110 it works in a thread
                 await asyncio.sleep(0.05)
+            shown = await on_command("show", "web"), await on_command("show", "web", "--json")
             again = await on_command("import", str(file), "web", "--series", str(series))
-            return json.loads(output), again, await on_command("learn", "web", "behind")
+            return json.loads(output), shown, again, await on_command("learn", "web", "behind")
 
-    imported, again, unknown = asyncio.run(scene())
+    imported, ((_, text), (_, answer)), again, unknown = asyncio.run(scene())
 
     assert (imported["group"], imported["policy"], imported["filled"]) == ("web", "ahead", 2999)
     assert imported["steps"] >= 2999
+    assert text.startswith("ahead: a member carries 10, as it is declared\n")
+    (shown,) = json.loads(answer)
+    assert (shown["policy"], shown["advises"], shown["each"]) == ("ahead", False, 10)
+    assert shown["words"]
     assert again[0] == 0
     assert "web: 0 of 2999 loads" in again[1]
     assert unknown == (1, "group web has no forecast behind\n")
