@@ -36,7 +36,7 @@ def status(state: State = None, json: AsJson = False) -> None:
 
 @cluster.command("hand-over")
 def hand_over(state: State = None, json: AsJson = False) -> None:
-    """Have the holder give the lease back, so that another worker takes over within a second or two; ask the holder."""
+    """Have the holder give the lease back, so that another worker takes over within a second or two."""
     from handler.operations.daemon_operations import HandOver
 
     answer = perform(state, json, HandOver())

@@ -34,6 +34,7 @@ from handler.operations.group_operations import ReloadFile
 from handler.operations.registry import perform
 from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import Guard, keep_settled
+from handler.web.gate import App
 
 if TYPE_CHECKING:
     from handler.store.postgresql_database import Term
@@ -51,6 +52,8 @@ class Running:
     operations: Operations
     directory: StateDirectory
     port: int
+    over_unix: App
+    """What answers over the unix socket."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +151,15 @@ async def acting(place: Place, engine: Engine) -> AsyncIterator[Running]:
         await engine.start()
         refuse_without_users(place.protection.listen, engine.users.exist)
         async with (
-            serving(operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection),
+            serving(
+                operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection
+            ) as over_unix,
             _kept(place.protection, engine),
         ):
             logs.say("listening", url=place.url, socket=place.directory.socket)
-            yield Running(engine=engine, operations=operations, directory=place.directory, port=place.port)
+            yield Running(
+                engine=engine, operations=operations, directory=place.directory, port=place.port, over_unix=over_unix
+            )
     finally:
         await engine.stop()
         logs.say("stopped")

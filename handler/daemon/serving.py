@@ -161,8 +161,11 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     *,
     within: Mapping[WaitPhase, Seconds | None] = WITHIN,
     protection: Protection = IN_CLEAR,
-) -> AsyncIterator[None]:
-    """Serve both sockets while the block runs; the engine takes alerts and pushed values."""
+) -> AsyncIterator[App]:
+    """Serve both sockets while the block runs; the engine takes alerts and pushed values.
+
+    Yields what answers over the unix socket.
+    """
     app, clock = RequestTurns(build(operations)), asyncio.get_running_loop().time
     hooks = _by_path(
         AlertReceiver(engine.ingest.alerting),
@@ -194,7 +197,7 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     over_unix = Gate(app, Access(trusted=True), hooks, known, attempts)
     async with served(over_unix, edge, unix, tcp, within=within, protection=protection):
         try:
-            yield
+            yield over_unix
         finally:
             await operations.capabilities.stop()
             operations.pulse.close()  # else the stop waits for streams of events

@@ -23,9 +23,10 @@ from config.checks.workers import refuse_tied
 from config.errors import Refused, StoreError
 from config.units import Moment, Monotonic, Seconds
 from handler import logs
-from handler.daemon.applied_here import AppliedProblems
+from handler.daemon.applied_here import AppliedProblems, own_seal
 from handler.daemon.lease_keeper import LeaseKeeper
 from handler.daemon.own_file import FileInForce, OwnFile
+from handler.daemon.relaying import Asking, CarryingOut
 from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
 from handler.daemon.serving import served
 from handler.daemon.wiring import Tenure
@@ -34,12 +35,14 @@ from handler.leasing.workers import Presence
 from handler.observability.exposition import exposition
 from handler.observability.worker_gauges import WorkerGauges
 from handler.runtime import clock
-from handler.runtime.store_place import lease_of
+from handler.runtime.store_place import lease_of, relay_of
 from handler.web.callers import Access
 from handler.web.standby import Standby
 
 if TYPE_CHECKING:
+    from config.model.storing import PostgresqlPlace
     from handler.store.postgresql_database import Term
+    from handler.store.postgresql_relay import PostgresqlRelay
 
 T = TypeVar("T")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -77,29 +80,34 @@ async def run_worker_until_signal(
         raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
     limit, signals = prepared()
     async with holding(file, state, host=host, port=port, accepts_file=options.accepts_file) as place:
-        keeper = _keeper(place, options)
+        keeper, rows = _keeper(place, options), relay_of(_store(place))
         try:
             await keeper.start()
             while not signals.stop.is_set():
-                turn = await _stood_by(place, keeper, signals)
+                asking = Asking(rows, partial(own_seal, place.catalogue, place.directory), options.name, _steady)
+                turn = await _stood_by(place, keeper, asking, signals)
                 if turn is not None:
-                    await _acted(place, keeper, turn, signals, limit)
+                    await _acted(place, keeper, turn, rows, signals, limit)
         finally:
+            rows.close()
             await keeper.leave()
+
+
+def _store(place: Place) -> PostgresqlPlace:
+    if place.catalogue.store is None:
+        raise Refused("workers need a store on PostgreSQL")
+    return place.catalogue.store
 
 
 def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
     refuse_tied(place.catalogue)
-    declared = place.catalogue.store
-    if declared is None:
-        raise Refused("workers need a store on PostgreSQL")
     own = Presence(
         name=options.name,
         process=secrets.token_hex(6),
         url=options.url or _reachable(place),
         version=version("trimtab"),
     )
-    lease = lease_of(declared)
+    lease = lease_of(_store(place))
     applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory)
     problem = OwnFile(place.file, applied.problem, place.acceptance).problem
     return LeaseKeeper(lease, own, options.span, _steady, problem)
@@ -123,19 +131,23 @@ class _Turn:
     keeping: asyncio.Task[None]
 
 
-async def _stood_by(place: Place, keeper: LeaseKeeper, signals: Signals) -> _Turn | None:
+async def _stood_by(place: Place, keeper: LeaseKeeper, asking: Asking, signals: Signals) -> _Turn | None:
     """Serve as a standby until the lease is this worker's; ``None``: it is to stop."""
     metrics = partial(_own_metrics, _registry(keeper))
     access = Access(trusted=False, port=place.port, names=place.protection.names)
-    over_unix, over_tcp = (Standby(each, keeper.status, metrics) for each in (Access(trusted=True), access))
+    over_unix = Standby(Access(trusted=True), keeper.status, metrics, asking.relay)
+    over_tcp = Standby(access, keeper.status, metrics)
     async with served(over_unix, over_tcp, place.unix.dup(), place.tcp.dup(), protection=place.protection):
         logs.say("standing_by", url=place.url, socket=place.directory.socket)
         term = await _first(keeper.obtain(), signals.stop)
+        asking.ended.set()
         in_force = FileInForce()
         return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(in_force.digest)))
 
 
-async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, signals: Signals, limit: int) -> None:
+async def _acted(
+    place: Place, keeper: LeaseKeeper, turn: _Turn, rows: PostgresqlRelay, signals: Signals, limit: int
+) -> None:
     """Act until the lease is lost or handed over, or this process is to stop; then give the lease back.
 
     It is renewed until the engine has stopped, so that calls under way end in the time of this worker.
@@ -148,7 +160,9 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, signals: Signal
         async with _engaged(place, keeper, term) as daemon, attended(daemon, signals, limit):
             turn.in_force.file = lambda: daemon.engine.declared().file
             place.acceptance.pending = False
-            await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
+            carrying_out = CarryingOut(rows, daemon.engine.credentials.seal, daemon.over_unix, term.epoch)
+            async with carrying_out.running():
+                await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile
         logs.warn("not_taken_over", epoch=term.epoch, error=str(error))

@@ -26,6 +26,7 @@ from handler.store.beside import StoreSource
 if TYPE_CHECKING:
     from handler.store.postgresql_database import PostgresqlDatabase, Term
     from handler.store.postgresql_lease import PostgresqlLease
+    from handler.store.postgresql_relay import PostgresqlRelay
 
 _NAME = "store.json"
 StorePlace = Path | PostgresqlPlace
@@ -95,6 +96,14 @@ def lease_of(place: PostgresqlPlace) -> PostgresqlLease:
         from handler.store.postgresql_lease import PostgresqlLease
 
         return PostgresqlLease(place.url, _password(place), _steady)
+
+
+def relay_of(place: PostgresqlPlace) -> PostgresqlRelay:
+    """Return the requests that workers on the store of a place relay. Raises as `database_of`."""
+    with _driver():
+        from handler.store.postgresql_relay import PostgresqlRelay
+
+        return PostgresqlRelay(place.url, _password(place), _steady)
 
 
 @contextlib.contextmanager

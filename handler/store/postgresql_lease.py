@@ -7,12 +7,10 @@ that a worker that was stopped in the middle of a write neither keeps its locks 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, Double, QueuePool, create_engine, delete, func, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, delete, select, update
 
 from config.errors import StoreError
 from config.units import Seconds
@@ -21,7 +19,8 @@ from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.ports.applied import AppliedFile
 from handler.store.applied_rows import REVISION_IN_FORCE, read_applied
 from handler.store.postgresql_database import Term, first_mark
-from handler.store.postgresql_sessions import END_WRITERS, PostgresqlSessions, explained
+from handler.store.postgresql_sessions import END_WRITERS
+from handler.store.postgresql_short import CLOCK, ShortTransactions
 from handler.store.revisions import found_revision, upgrade
 from handler.store.upserts import insert_or_ignore, insert_or_update
 from handler.store.worker_schema import lease, workers
@@ -35,8 +34,6 @@ _ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespac
 """One worker at a time makes the tables."""
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
 """For what is lost without harm: that a worker was seen."""
-_IMPATIENT = "SET LOCAL statement_timeout = '5s'; SET LOCAL lock_timeout = '3s'"
-_CLOCK = func.date_part("epoch", func.clock_timestamp(), type_=Double)
 _BEGIN = insert_or_ignore(lease)
 _ROW = (lease.c.epoch, lease.c.process, lease.c.renewals, lease.c.span)
 _SEEN = insert_or_update(workers, only=("process", "url", "version", "started_at", "seen_at", "problem"))
@@ -47,11 +44,7 @@ class PostgresqlLease:
 
     def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
         """Prepare; nothing is connected before the first use. ``now`` is a clock that is never set."""
-        self._url = url
-        sessions = PostgresqlSessions(url, password, now, of_worker=_OF_LEASE)
-        self._engine = create_engine(
-            "postgresql+psycopg://", creator=sessions.writing, hide_parameters=True, poolclass=QueuePool, pool_size=1
-        )
+        self._short = ShortTransactions(url, password, now, _OF_LEASE, idles=False)
 
     def prepare(self) -> None:
         """Make the tables of a new store, and those of workers in an older one; a store of workers stays as it is.
@@ -59,9 +52,9 @@ class PostgresqlLease:
         Raises:
             StoreError: the database cannot be reached, a daemon that is no worker holds it, or it is another program's.
         """
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             connection.exec_driver_sql(_ALONE)
-            found = found_revision(connection, self._url)
+            found = found_revision(connection, self._short.url)
             if found is None or found < _FIRST_WITH_WORKERS:
                 upgrade(connection)
             free = {"epoch": 0, "process": "", "worker": "", "renewals": 0, "span": 0.0, "expires_at": 0.0}
@@ -69,27 +62,27 @@ class PostgresqlLease:
 
     def look(self, own: Presence) -> Looked:
         """Write that this worker is there, and read the lease. Raises `StoreError`."""
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             connection.exec_driver_sql(_UNSYNCED)
             _see(connection, own)
             return _looked(connection)
 
     def read(self) -> Looked:
         """Read the lease and the workers. Raises `StoreError`."""
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             return _looked(connection)
 
     def applied_file(self) -> AppliedFile | None:
         """Read the file that all go by; ``None``: each goes by its own. Raises `StoreError`."""
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             return read_applied(connection)
 
     def take(self, row: LeaseRow, own: Presence, span: Seconds) -> Term | None:
         """Take the lease from this very row; ``None``: it has changed meanwhile. Raises `StoreError`."""
         same = (lease.c.epoch == row.epoch) & (lease.c.process == row.process) & (lease.c.renewals == row.renewals)
         taken = {"epoch": row.epoch + 1, "process": own.process, "worker": own.name, "renewals": 0, "span": span}
-        with self._begun() as connection:
-            if not self._change(connection, same, {**taken, "expires_at": _CLOCK + span}):
+        with self._short.begun() as connection:
+            if not self._change(connection, same, {**taken, "expires_at": CLOCK + span}):
                 return None
             connection.exec_driver_sql(END_WRITERS)
             return first_mark(connection, row.epoch + 1)
@@ -97,40 +90,31 @@ class PostgresqlLease:
     def renew(self, epoch: int, own: Presence, span: Seconds, declaration: str) -> bool:
         """Renew the lease; whether it is still this process's. Raises `StoreError`."""
         mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
-        renewed = {"renewals": lease.c.renewals + 1, "span": span, "expires_at": _CLOCK + span}
+        renewed = {"renewals": lease.c.renewals + 1, "span": span, "expires_at": CLOCK + span}
         taken = {} if not declaration else {"declaration": declaration}
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             _see(connection, own)
             return self._change(connection, mine, {**renewed, **taken})
 
     def release(self, epoch: int, own: Presence) -> None:
         """Give the lease back, if it is still this process's. Raises `StoreError`."""
         mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
-        with self._begun() as connection:
-            self._change(connection, mine, {"process": "", "expires_at": _CLOCK})
+        with self._short.begun() as connection:
+            self._change(connection, mine, {"process": "", "expires_at": CLOCK})
 
     def leave(self, own: Presence) -> None:
         """Take a worker that ends off the list. Raises `StoreError`."""
         mine = (workers.c.name == own.name) & (workers.c.process == own.process)
-        with self._begun() as connection:
+        with self._short.begun() as connection:
             connection.execute(delete(workers).where(mine))
 
     def close(self) -> None:
         """Close the session."""
-        self._engine.dispose()
+        self._short.close()
 
     @staticmethod
     def _change(connection: Connection, where: Any, values: dict[str, Any]) -> bool:  # noqa: ANN401 - a condition
         return connection.execute(update(lease).where(lease.c.name == _NAME, where).values(values)).rowcount == 1
-
-    @contextlib.contextmanager
-    def _begun(self) -> Iterator[Connection]:
-        try:
-            with self._engine.begin() as connection:
-                connection.exec_driver_sql(_IMPATIENT)
-                yield connection
-        except (SQLAlchemyError, OSError) as error:
-            raise explained(error, self._url) from error
 
 
 def refuse_leased(connection: Connection, url: str) -> None:
@@ -139,7 +123,7 @@ def refuse_leased(connection: Connection, url: str) -> None:
     Raises:
         StoreError: the lease has not ended yet.
     """
-    found = connection.execute(select(lease.c.worker, lease.c.process, lease.c.expires_at - _CLOCK)).first()
+    found = connection.execute(select(lease.c.worker, lease.c.process, lease.c.expires_at - CLOCK)).first()
     if found is not None and found[1] and found[2] > 0:
         raise StoreError(
             f"store {url}: worker {found[0]} holds the lease for {found[2]:.0f} s more, or until it gives it back; "
@@ -148,7 +132,7 @@ def refuse_leased(connection: Connection, url: str) -> None:
 
 
 def _see(connection: Connection, own: Presence) -> None:
-    now = connection.execute(select(_CLOCK)).scalar_one()
+    now = connection.execute(select(CLOCK)).scalar_one()
     kept = connection.execute(
         select(workers.c.started_at).where(workers.c.name == own.name, workers.c.process == own.process)
     ).scalar()
@@ -167,7 +151,7 @@ def _see(connection: Connection, own: Presence) -> None:
 
 
 def _looked(connection: Connection) -> Looked:
-    columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, _CLOCK)
+    columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, CLOCK)
     epoch, process, renewals, span, worker, declaration, expires_at, clock = connection.execute(select(*columns)).one()
     schema = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
     return Looked(

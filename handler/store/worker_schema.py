@@ -43,3 +43,18 @@ checkpoints = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """Windows and holds of slots (`handler.store.checkpoint_rows`): ring 0 has the head."""
+
+relayed = Table(
+    "relayed",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("worker", Text, nullable=False),
+    Column("at", SECONDS, nullable=False),
+    Column("epoch", NUMBER, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("taken_up", NUMBER),
+    Column("answer", Text),
+)
+"""Requests that standbys put down for the holder (`handler.leasing.relaying`). ``at`` is by the database's clock,
+``epoch`` that of the lease when it was put down, ``taken_up`` that of the holder that took it up; ``request`` and
+``answer`` are sealed."""

@@ -78,13 +78,13 @@ AGAIN = "trimtab.again"
 DEPTH_AT_MOST = 32
 """Arrays and objects within each other in a body of the API."""
 _API = "/api/v1/"
-_STREAM = "/events"
+STREAM = "/events"
 """What pages ask for by themselves: no sign of a person."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-class _Unread(enum.Enum):
+class Unread(enum.Enum):
     """Why a request has no body."""
 
     CUT_OFF = "cut off"
@@ -143,7 +143,7 @@ class Gate:
             if asked.hooked:  # else an unfinished sender never reads the answer
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(BODY_WITHIN):
-                        await _read(receive, 0)
+                        await read_body(receive, 0)
             await self._refuse(scope, send, actor)
             return
         body = await _wanted_body(scope, receive, asked)
@@ -172,7 +172,7 @@ class Gate:
             hooked=hooked,
             kinds=kinds_of(path, headers) if hooked else _FORM if is_form(path) else _JSON,
             at_most=self._at_most(path, hooked=hooked),
-            session=self._callers.session(headers.get("cookie", ""), by_person=path != _STREAM),
+            session=self._callers.session(headers.get("cookie", ""), by_person=path != STREAM),
         )
 
     def _at_most(self, path: str, *, hooked: bool) -> int:
@@ -276,32 +276,32 @@ async def _wanted_body(scope: Scope, receive: Receive, asked: _Asked) -> bytes |
     is_bare = asked.headers.keys().isdisjoint(_FRAMING)  # then it was complete with its head (RFC 9112, 6.3)
     try:
         async with asyncio.timeout(None if is_bare else BODY_WITHIN):
-            body = await _read(receive, asked.at_most)
+            body = await read_body(receive, asked.at_most)
     except TimeoutError:
         return Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"
-    if body is _Unread.CUT_OFF:
+    if body is Unread.CUT_OFF:
         return None  # half a body may mean something else
-    if body is _Unread.TOO_LONG:
+    if body is Unread.TOO_LONG:
         return Problem.TOO_LONG, f"the body is longer than {asked.at_most} bytes"
     if scope["path"].startswith(_API) and is_deep(body):
         return Problem.MALFORMED, f"the body is nested more than {DEPTH_AT_MOST} deep"
     return body
 
 
-async def _read(receive: Receive, at_most: int) -> bytes | _Unread:
+async def read_body(receive: Receive, at_most: int) -> bytes | Unread:
     """Read the body to its end, whatever its headers say; of one that is too long, read and drop some more."""
     parts: list[bytes] = []
     size = 0
     while size <= max(at_most, _DRAINED_AT_MOST):
         message = await receive()
         if message["type"] == "http.disconnect":
-            return _Unread.CUT_OFF
+            return Unread.CUT_OFF
         size += len(message.get("body", b""))
         if size <= at_most:
             parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             break
-    return b"".join(parts) if size <= at_most else _Unread.TOO_LONG
+    return b"".join(parts) if size <= at_most else Unread.TOO_LONG
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

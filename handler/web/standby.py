@@ -1,21 +1,24 @@
 """What a worker answers while another one has the lease: how it is itself, and where the holder is.
 
-Over TCP every other request is sent on to the holder (307: the same method and body), if it is known; over the unix
-socket it is refused with the same words, since the rights of this socket end with this machine.
+Over TCP every other request is sent on to the holder (307: the same method and body), if it is known. Over the unix
+socket, whose callers have no credential that the holder would take, it is relayed: the holder carries it out, and this
+worker passes the answer on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from config.errors import Refused
+from config.errors import Refused, StoreError
 from handler.leasing.workers import ClusterStatus, standby_words
 from handler.operations.address import BASE
 from handler.web.callers import Access
-from handler.web.gate import Receive, Scope, Send
+from handler.web.gate import BODY_WITHIN, FILE_AT_MOST, STREAM, Receive, Scope, Send, read_body
 from handler.web.problems import Problem, send_problem
+from handler.web.relayed import Relay, request_of
 from handler.web.render import plain
 
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
@@ -31,14 +34,16 @@ class Standby:
         access: what the socket allows.
         status: returns the lease and the workers; raises `Refused` if they are not known.
         metrics: returns this process's metrics. No group and no member is in them, and they need no credential.
+        relay: has the holder carry out what is asked over the unix socket; ``None``: over TCP.
     """
 
     access: Access
     status: Callable[[], ClusterStatus]
     metrics: Callable[[], bytes]
+    relay: Relay | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; its body is not read."""
+        """Answer one request."""
         if scope["type"] != "http":
             return
         host = next((value.decode("latin-1") for key, value in scope["headers"] if key == b"host"), "")
@@ -54,9 +59,9 @@ class Standby:
             case "GET" | "HEAD", "/metrics":
                 await _send(send, 200, _TEXT, self.metrics())
             case _:
-                await self._elsewhere(scope, send)
+                await self._elsewhere(scope, receive, send)
 
-    async def _elsewhere(self, scope: Scope, send: Send) -> None:
+    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what only the holder can do, or a person on this machine asks about all workers."""
         try:
             status = self.status()
@@ -65,6 +70,8 @@ class Standby:
             return
         if self.access.trusted and (scope["method"], scope["path"]) == ("GET", CLUSTER):
             await _send(send, 200, _JSON, json.dumps(plain(status)).encode())
+        elif self.relay is not None and scope["path"] != STREAM:
+            await self._relayed(self.relay, scope, receive, send)
         elif self.access.trusted or not status.api or status.holder == status.worker:
             await send_problem(send, Problem.STANDBY, standby_words(status))
         else:
@@ -73,6 +80,25 @@ class Standby:
             target = status.api.encode() + path + (b"?" + query if query else b"")
             body = {"error": standby_words(status), "holder": status.holder, "api": status.api}
             await _send(send, 307, _JSON, json.dumps(body).encode(), (b"location", target))
+
+    async def _relayed(self, relay: Relay, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with asyncio.timeout(BODY_WITHIN):
+                body = await read_body(receive, FILE_AT_MOST)
+        except TimeoutError:
+            await send_problem(send, Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s")
+            return
+        if not isinstance(body, bytes):
+            await send_problem(send, Problem.TOO_LONG, f"the body was cut off, or is longer than {FILE_AT_MOST} bytes")
+            return
+        try:
+            answer = await relay(request_of(scope, body))
+        except (Refused, StoreError) as error:
+            await send_problem(send, Problem.STANDBY, str(error))
+            return
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _send(send: Send, status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> None:

@@ -44,7 +44,7 @@ from handler.recording.events import RecordingSelection, write_events
 from handler.store.packing import LEAST
 from handler.store.sqlite import SqliteStore
 from handler.store.timeline import read_timeline
-from handler.store.worker_schema import checkpoints, lease, workers
+from handler.store.worker_schema import checkpoints, lease, relayed, workers
 from tests.support.filled import filled
 from tests.support.store import (
     INSTALLATION,
@@ -136,10 +136,12 @@ def _settings(store: SqliteStore) -> None:
 def _workers(store: SqliteStore) -> None:
     """Put in what workers on PostgreSQL have, as `trimtab store move` brings it."""
     row = {"name": "fleet", "epoch": 7, "process": "p1", "worker": "a", "renewals": 3, "span": 10.0, "expires_at": 94.0}
+    put = {"id": "r1", "worker": "b", "at": 94.0, "epoch": 7, "request": "1.0a1b2c3d.AAAA"}
     own = {"name": "a", "process": "p1", "url": "http://a:8460", "version": "1", "problem": ""}
 
     def write(connection: Connection) -> None:
         connection.execute(insert(lease), {**row, "declaration": "d1"})
+        connection.execute(insert(relayed), {**put, "taken_up": 7, "answer": "1.0a1b2c3d.BBBB"})
         connection.execute(insert(workers), {**own, "started_at": 90.0, "seen_at": 94.0})
         connection.execute(insert(checkpoints), {"slot": "s1", "ring": 0, "place": 0, "body": b"a head"})
 

@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0050');
+INSERT INTO "alembic_version" VALUES('0051');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -390,6 +390,17 @@ CREATE TABLE quiets (
 	CONSTRAINT fk_quiets_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "quiets" VALUES('web',0,'out','group','out',1700000000.0,NULL);
+CREATE TABLE relayed (
+	id TEXT NOT NULL, 
+	worker TEXT NOT NULL, 
+	at REAL NOT NULL, 
+	epoch INTEGER NOT NULL, 
+	request TEXT NOT NULL, 
+	taken_up INTEGER, 
+	answer TEXT, 
+	CONSTRAINT pk_relayed PRIMARY KEY (id)
+);
+INSERT INTO "relayed" VALUES('r1','b',94.0,7,'1.0a1b2c3d.AAAA',7,'1.0a1b2c3d.BBBB');
 CREATE TABLE rolls (
 	group_id TEXT NOT NULL, 
 	roll TEXT NOT NULL, 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,8 +24,21 @@ groups: {web: {profile: web, min: 1, max: 2}}
 def running_bed() -> Iterator[WorkersBed]:
     with a_bed() as bed:
         for name in "ab":
-            bed.worker(name).start()
+            bed.worker(name)
+            give_key(bed.workers[name])
+            bed.workers[name].start()
         yield bed
+
+
+_KEY = "a-key-that-both-machines-have-since-it-was-copied-there\n"
+
+
+def give_key(worker: Worker) -> None:
+    """Have the key of the seal on the worker's machine."""
+    worker.state.mkdir(mode=0o700, exist_ok=True)
+    key = worker.state / "seal-key"
+    key.write_text(_KEY)
+    key.chmod(0o600)
 
 
 @pytest.fixture
@@ -61,8 +73,20 @@ def test_a_hand_over_keeps_windows_and_the_audit_trail_and_the_former_holder_sta
     until(lambda: roles(after)[before.name] == "standby", every=0.05)
     assert before.ask("GET", "/readyz", unix=True).status == 503
     assert after.trimtab("audit", "verify").code == 0
-    refused = before.trimtab("scale", "web", "2")
-    assert (refused.code, f"worker {after.name} holds the lease" in refused.err) == (1, True)
+
+
+@pytest.mark.real("postgres")
+def test_a_standby_passes_commands_on_to_the_holder_and_the_audit_trail_has_where_they_came_from(
+    bed: WorkersBed,
+) -> None:
+    holder, other = bed.holder(), standby(bed)
+    scaled = other.trimtab("scale", "web", "2")
+    assert (scaled.code, holder.json("status", "web")["desired"]) == (0, 2)
+    assert other.json("status", "web")["desired"] == 2
+    refused = other.trimtab("scale", "nowhere", "2")
+    assert (refused.code, "there is no group nowhere" in refused.err) == (1, True)
+    assert f"on worker {other.name}" in holder.trimtab("audit", "list", "--json").out
+    holder.json("scale", "web", "1")
 
 
 @pytest.mark.real("postgres")
@@ -72,6 +96,8 @@ def test_after_a_kill_the_next_worker_goes_on_with_the_windows_and_the_killed_on
     resumed = len(after.lines("windows_resumed"))
     killed.signal(signal.SIGKILL)
     until(lambda: not killed.runs)
+    asked = after.trimtab("scale", "web", "1")  # while no worker holds the lease
+    assert (asked.code, "nothing was done; try again" in asked.err) == (1, True)
     assert bed.other(killed) is after
     assert len(after.lines("windows_resumed")) > resumed
     killed.start()  # under the same name, once the store has not heard of it for a span
@@ -130,12 +156,12 @@ def test_all_workers_follow_an_applied_file_until_one_is_started_to_go_by_its_ow
     before, after = bed.holder(), standby(bed)
     applied = before.file.with_name("applied.yaml")
     applied.write_text(bed.model.replace("max: 60", "max: 7"))
+    (after.state / "seal-key").unlink()
     done = before.trimtab("apply", str(applied))
     assert (done.code, "revision 1 is in force for every daemon over the store" in done.out) == (0, True)
-
-    until(lambda: roles(before)[after.name] == "barred", every=0.05)  # it lacks the key
+    until(lambda: roles(before)[after.name] == "barred", every=0.05)
     assert "is sealed under a key that" in before.trimtab("cluster", "status").out
-    shutil.copy(before.state / "seal-key", after.state / "seal-key")
+    give_key(after)
     until(lambda: roles(before)[after.name] == "standby", every=0.05)  # though its own file differs
 
     assert before.trimtab("cluster", "hand-over").code == 0

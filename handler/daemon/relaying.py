@@ -1,0 +1,212 @@
+"""Requests over the unix socket of a standby: put down for the holder, carried out there, answered here.
+
+# Note [What travels is sealed]
+
+Whoever can write into the database can neither have a holder do something nor read a secret: only the machines of
+workers have the key. Nor can a request be played again: it is sealed for its id and for the epoch in which it was put
+down, and a holder carries out an id once, and only of its own epoch. One that still waits when the lease changes hands
+is withdrawn, and put down anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, assert_never
+
+from config.errors import Refused, StoreError, TrimtabError
+from config.units import Monotonic, Seconds
+from handler import logs
+from handler.leasing.relaying import Fate, Progress, PutDown, fate
+from handler.runtime.loops import Guard
+from handler.sealing.boxes import RowName
+from handler.sealing.seal import Seal
+from handler.web.gate import App
+from handler.web.relayed import RelayedAnswer, RelayedRequest, answered_by
+
+if TYPE_CHECKING:
+    from handler.store.postgresql_relay import PostgresqlRelay
+
+_WITHIN: Seconds = 100.0
+"""How long a request waits: less than the command line does, more than a takeover takes."""
+_LOOKS_EVERY: Seconds = 0.25
+"""Whether there is an answer, while a request waits."""
+_TAKES_UP_EVERY: Seconds = 1.0
+"""Whether there are requests: all the time, so it must cost little."""
+_FINISHES_WITHIN: Seconds = 5.0
+"""How long requests under way have when the lease is given back."""
+_UNKNOWN = (
+    "the holder took the request and has not answered: it may have been carried out, so look before you repeat it"
+)
+_UNDONE = "no worker that holds the lease took the request: nothing was done; try again"
+
+_FAILED = RelayedAnswer(
+    status=500,
+    headers=(("content-type", "application/json"),),
+    body=b'{"error":"the holder failed, and the request may have been carried out in part: see its log"}',
+)
+
+
+@dataclass(slots=True)
+class Asking:
+    """The side of a standby.
+
+    Args:
+        rows: in the database.
+        seal: returns the seal of this machine; it may block.
+        worker: the name of this one.
+        steady: a clock that is never set.
+    """
+
+    rows: PostgresqlRelay
+    seal: Callable[[], Seal]
+    worker: str
+    steady: Callable[[], Monotonic]
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """This worker is no standby any more, or stops."""
+
+    async def relay(self, request: RelayedRequest) -> RelayedAnswer:
+        """Have the holder carry a request out, this one or the next; at most once.
+
+        Raises:
+            Refused: it was not carried out, or that is not known; the message says which.
+            StoreError: it could not be put down.
+        """
+        seal, until = await asyncio.to_thread(self.seal), Monotonic(self.steady() + _WITHIN)
+        if seal.key is None:
+            raise Refused(
+                f"worker {self.worker} is a standby, and cannot pass requests on without the key in {seal.where}: copy "
+                "it from the holder's machine, or run the command there (trimtab cluster status)"
+            )
+        while True:
+            answer = await self._tried(request, seal, until)
+            if answer is not None:
+                return answer
+            if self._is_over(until):
+                raise Refused(_UNDONE)
+
+    async def _tried(self, request: RelayedRequest, seal: Seal, until: Monotonic) -> RelayedAnswer | None:
+        """Put a request down for the holder of the lease as it is now; ``None``: that changed, and nothing was done."""
+        name, epoch = secrets.token_hex(8), await asyncio.to_thread(self.rows.epoch)
+        sealed = seal.seal(request.text, _row(name, epoch, "request"))
+        put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
+        await asyncio.to_thread(self.rows.put_down, put)
+        try:
+            return await self._answer(put, seal, until)
+        finally:
+            with contextlib.suppress(StoreError):
+                await asyncio.to_thread(self.rows.forget, name)
+
+    async def _answer(self, put: PutDown, seal: Seal, until: Monotonic) -> RelayedAnswer | None:
+        """Wait for the answer; ``None``: the request is withdrawn."""
+        while True:
+            is_over = self._is_over(until)
+            with contextlib.suppress(StoreError):  # the database may be back in time
+                progress = await asyncio.to_thread(self.rows.progress, put.id)
+                if (is_over or progress.epoch != put.epoch) and await asyncio.to_thread(self.rows.withdraw, put.id):
+                    return None
+                answer = _answer_of(put, progress, seal)
+                if answer is not None:
+                    return answer
+            if is_over:
+                raise Refused(_UNKNOWN)
+            await asyncio.sleep(_LOOKS_EVERY)
+
+    def _is_over(self, until: Monotonic) -> bool:
+        return self.ended.is_set() or self.steady() > until
+
+
+def _answer_of(put: PutDown, progress: Progress, seal: Seal) -> RelayedAnswer | None:
+    """Return what the holder answered; ``None``: nothing yet. Raises as `Asking.relay`."""
+    match fate(progress):
+        case Fate.ANSWERED:
+            return _opened(put, progress.answer or "", seal)
+        case Fate.UNKNOWN:
+            raise Refused(_UNKNOWN)
+        case Fate.WAITING | Fate.UNDER_WAY:
+            return None
+        case unknown:
+            assert_never(unknown)
+
+
+def _opened(put: PutDown, sealed: str, seal: Seal) -> RelayedAnswer:
+    if not sealed:
+        raise Refused(
+            f"the holder cannot read what this worker passes on: the key in {seal.where} is not the holder's; copy "
+            "that here; nothing was done"
+        )
+    return RelayedAnswer.of(seal.open(sealed, _row(put.id, put.epoch, "answer")))
+
+
+@dataclass(slots=True)
+class CarryingOut:
+    """The side of the holder, for as long as it has the lease.
+
+    Args:
+        rows: in the database.
+        seal: of the daemon that runs.
+        app: what answers over its unix socket.
+        epoch: of the lease.
+    """
+
+    rows: PostgresqlRelay
+    seal: Seal
+    app: App
+    epoch: int
+    _under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+    """Ids that were taken up before."""
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Carry out what other workers put down, while the block runs; what is under way then is finished."""
+        looking = asyncio.create_task(self._look())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+            if self._under_way:
+                await asyncio.wait(self._under_way, timeout=_FINISHES_WITHIN)
+            for task in self._under_way:
+                task.cancel()
+
+    async def _look(self) -> None:
+        guard = Guard("relay")
+        while True:
+            for row in await guard.run(partial(asyncio.to_thread, self.rows.take_up, self.epoch)) or ():
+                task = asyncio.create_task(self._carried_out(row))
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+            await asyncio.sleep(_TAKES_UP_EVERY)
+
+    async def _carried_out(self, row: PutDown) -> None:
+        await Guard("relay", worker=row.worker).run(partial(self._answered, row))
+
+    async def _answered(self, row: PutDown) -> None:
+        try:
+            request = self._read(row)
+        except TrimtabError as error:
+            logs.warn("relayed_request_shut", worker=row.worker, error=str(error))
+            await asyncio.to_thread(self.rows.answer, row.id, "")
+            return
+        peer = f"{request.peer} on worker {row.worker}"
+        answer = await Guard("relay", worker=row.worker).run(partial(answered_by, self.app, request, peer)) or _FAILED
+        sealed = self.seal.seal(answer.text, _row(row.id, self.epoch, "answer"))
+        await asyncio.to_thread(self.rows.answer, row.id, sealed)
+
+    def _read(self, row: PutDown) -> RelayedRequest:
+        """Raise `TrimtabError` for what no worker has put down in this epoch, and for what was taken up before."""
+        text = self.seal.open(row.request, _row(row.id, self.epoch, "request"))
+        if row.id in self._seen:
+            raise Refused(f"request {row.id} was taken up before")
+        self._seen.add(row.id)
+        return RelayedRequest.of(text)
+
+
+def _row(name: str, epoch: int, column: str) -> RowName:
+    return "relayed", name, str(epoch), column

@@ -1,0 +1,60 @@
+"""What became of a request that a standby has put down for the holder. Pure."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from config.units import Seconds
+
+STALE_AFTER: Seconds = 120.0
+"""No holder carries out a request that has waited for so long: whoever asked has given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutDown:
+    """A request as a holder takes it up."""
+
+    id: str
+    worker: str
+    """That was asked."""
+    epoch: int
+    """Of the lease when it was put down: no holder of another one carries it out."""
+    request: str
+    """Sealed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a request has come, as it was read."""
+
+    taken_up: int | None
+    """The epoch of the holder that took it up; ``None``: none has."""
+    answer: str | None
+    """Sealed; empty: the holder could not read the request. ``None``: there is none yet."""
+    epoch: int
+    """Of the lease now."""
+
+
+class Fate(enum.Enum):
+    """What can be said to whoever asked."""
+
+    WAITING = enum.auto()
+    """No holder has taken it up: it can still be withdrawn."""
+    UNDER_WAY = enum.auto()
+    ANSWERED = enum.auto()
+    UNKNOWN = enum.auto()
+    """The holder that took it up has lost the lease, and left no answer: it may have been carried out, or not."""
+
+
+def fate(progress: Progress) -> Fate:
+    """Judge a request. It is carried out at most once: another holder does not take it up again.
+
+    >>> fate(Progress(taken_up=4, answer=None, epoch=4)), fate(Progress(taken_up=4, answer=None, epoch=5))
+    (<Fate.UNDER_WAY: 2>, <Fate.UNKNOWN: 4>)
+    """
+    if progress.answer is not None:
+        return Fate.ANSWERED
+    if progress.taken_up is None:
+        return Fate.WAITING
+    return Fate.UNDER_WAY if progress.taken_up == progress.epoch else Fate.UNKNOWN

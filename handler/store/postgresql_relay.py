@@ -1,0 +1,94 @@
+"""Requests that standbys put down for the holder, in PostgreSQL: each is taken up once, under the epoch of its holder.
+
+Every call is one short transaction in a session of its own, beside the store's writer: what a request changes goes
+through that, and is fenced there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import delete, insert, select, update
+
+from config.units import Seconds
+from handler.leasing.relaying import STALE_AFTER, Progress, PutDown
+from handler.store.postgresql_short import CLOCK, ShortTransactions
+from handler.store.worker_schema import lease, relayed
+
+_OF_RELAY = "trimtab relay"
+_AT_ONCE = 8
+"""The most requests that are taken up in one turn."""
+_KEPT: Seconds = 3600.0
+"""How long a row is kept whose worker has died before it read the answer."""
+
+
+class PostgresqlRelay:
+    """The requests in one database. Calls block, and may come from any thread."""
+
+    def __init__(self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds]) -> None:
+        """Prepare; nothing is connected before the first use. ``now`` is a clock that is never set."""
+        self._short = ShortTransactions(url, password, now, _OF_RELAY, idles=True)
+
+    def epoch(self) -> int:
+        """Read the epoch of the lease. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            return int(connection.execute(select(lease.c.epoch)).scalar_one())
+
+    def put_down(self, request: PutDown) -> None:
+        """Write a request for the holder, durably. Raises `StoreError`."""
+        row = {"id": request.id, "worker": request.worker, "epoch": request.epoch, "request": request.request}
+        with self._short.begun() as connection:
+            connection.execute(delete(relayed).where(relayed.c.at < CLOCK - _KEPT))
+            connection.execute(insert(relayed).values(**row, at=CLOCK))
+
+    def take_up(self, epoch: int) -> tuple[PutDown, ...]:
+        """Take up the oldest requests of this epoch that wait, if it is the lease's; each is taken up once.
+
+        Raises:
+            StoreError: none was taken up.
+        """
+        holds = select(lease.c.epoch).where(lease.c.epoch == epoch, lease.c.process != "").exists()
+        waiting = (
+            select(relayed.c.id)
+            .where(relayed.c.taken_up.is_(None), relayed.c.epoch == epoch, relayed.c.at > CLOCK - STALE_AFTER, holds)
+            .order_by(relayed.c.at)
+            .limit(_AT_ONCE)
+            .with_for_update(skip_locked=True)
+        )
+        taken = (
+            update(relayed)
+            .where(relayed.c.id.in_(waiting.scalar_subquery()))
+            .values(taken_up=epoch)
+            .returning(relayed.c.id, relayed.c.worker, relayed.c.epoch, relayed.c.request)
+        )
+        with self._short.begun() as connection:
+            rows = connection.execute(taken).all()
+        return tuple(PutDown(id=row.id, worker=row.worker, epoch=row.epoch, request=row.request) for row in rows)
+
+    def answer(self, id: str, answer: str) -> None:
+        """Write what became of a request. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            connection.execute(update(relayed).where(relayed.c.id == id).values(answer=answer))
+
+    def progress(self, id: str) -> Progress:
+        """Read how far a request has come. Raises `StoreError`."""
+        of_lease = select(lease.c.epoch).scalar_subquery()
+        wanted = select(relayed.c.taken_up, relayed.c.answer, of_lease).where(relayed.c.id == id)
+        with self._short.begun() as connection:
+            taken_up, answer, epoch = connection.execute(wanted).one()
+        return Progress(taken_up=taken_up, answer=answer, epoch=epoch)
+
+    def withdraw(self, id: str) -> bool:
+        """Delete a request that no holder has taken up; whether none had. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            mine = (relayed.c.id == id) & relayed.c.taken_up.is_(None)
+            return connection.execute(delete(relayed).where(mine)).rowcount == 1
+
+    def forget(self, id: str) -> None:
+        """Delete a request, once its answer has been read. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            connection.execute(delete(relayed).where(relayed.c.id == id))
+
+    def close(self) -> None:
+        """Close the session."""
+        self._short.close()

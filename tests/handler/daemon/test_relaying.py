@@ -1,0 +1,207 @@
+"""A request over a standby's unix socket is carried out once, by the holder; whoever asked learns what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from config.errors import Refused
+from config.units import Monotonic
+from handler.daemon import relaying
+from handler.daemon.relaying import Asking, CarryingOut
+from handler.leasing.relaying import Progress, PutDown
+from handler.sealing.key_sources import OwnKeyFile
+from handler.sealing.seal import Seal
+from handler.web.gate import Receive, Scope, Send
+from handler.web.relayed import RelayedAnswer, RelayedRequest
+from tests.support.waiting import PATIENT
+
+REQUEST = RelayedRequest(
+    method="PUT", path="/api/v1/groups/web%20a/size", query="x=1", peer="uid 7", headers=(("a", "b"),), body=b"\x00{}"
+)
+
+
+@dataclass
+class Rows:
+    """The part of the database that has the requests."""
+
+    now: int = 4
+    """The epoch of the lease."""
+    put: dict[str, PutDown] = field(default_factory=dict)
+    progresses: dict[str, Progress] = field(default_factory=dict)
+    arrived: SimpleQueue[PutDown] = field(default_factory=SimpleQueue)
+
+    def epoch(self) -> int:
+        return self.now
+
+    async def arrives(self) -> PutDown:
+        """Wait for the next request."""
+        return await asyncio.to_thread(self.arrived.get, timeout=PATIENT)
+
+    def put_down(self, request: PutDown) -> None:
+        assert request.epoch == self.now
+        self.put[request.id] = request
+        self.progresses[request.id] = Progress(taken_up=None, answer=None, epoch=self.now)
+        self.arrived.put(request)
+
+    def take_up(self, epoch: int) -> tuple[PutDown, ...]:
+        waiting = [each for each in self.put.values() if self.withdraw(each.id) and each.epoch == epoch == self.now]
+        for each in waiting:
+            self.progresses[each.id] = replace(self.progresses[each.id], taken_up=epoch)
+        return tuple(waiting)
+
+    def answer(self, row: str, answer: str) -> None:
+        self.progresses[row] = replace(self.progresses[row], answer=answer)
+
+    def progress(self, row: str) -> Progress:
+        return replace(self.progresses[row], epoch=self.now)
+
+    def withdraw(self, row: str) -> bool:
+        return self.progresses[row].taken_up is None
+
+    def forget(self, row: str) -> None:
+        del self.put[row]
+
+
+@dataclass
+class Echo:
+    """An application that shows what it was asked."""
+
+    scopes: list[Scope] = field(default_factory=list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scopes.append(scope)
+        body = (await receive())["body"]
+        await send({"type": "http.response.start", "status": 202, "headers": [(b"x-of", b"echo")]})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"!"})
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relaying, "_LOOKS_EVERY", 0.001)
+    monkeypatch.setattr(relaying, "_TAKES_UP_EVERY", 0.001)
+
+
+def seal(place: Path) -> Seal:
+    found = Seal(OwnKeyFile(place))
+    found.load()
+    found.prepare(holds_secrets=False)
+    return found
+
+
+def asking(rows: Any, own: Seal) -> Asking:
+    return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0))
+
+
+def test_the_holder_sees_the_request_as_it_was_and_its_answer_comes_back(tmp_path: Path) -> None:
+    rows, app = Rows(), Echo()
+
+    async def play() -> RelayedAnswer:
+        async with CarryingOut(rows, seal(tmp_path / "key"), app, 4).running():  # type: ignore[arg-type]
+            return await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
+
+    assert asyncio.run(play()) == RelayedAnswer(status=202, headers=(("x-of", "echo"),), body=b"\x00{}!")
+    (scope,) = app.scopes
+    assert (scope["path"], scope["raw_path"]) == ("/api/v1/groups/web a/size", b"/api/v1/groups/web%20a/size")
+    assert (scope["client"], scope["headers"]) == (("uid 7 on worker b", 0), [(b"a", b"b")])
+    assert not rows.put
+
+
+def test_nothing_that_travels_is_readable_without_the_key(tmp_path: Path) -> None:
+    rows = Rows()
+
+    async def play() -> None:
+        waiting = asyncio.create_task(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
+        put = await rows.arrives()
+        assert "size" not in put.request
+        waiting.cancel()
+
+    asyncio.run(play())
+
+
+def test_a_request_that_its_holder_left_behind_may_have_been_carried_out_and_is_not_tried_again(tmp_path: Path) -> None:
+    rows = Rows()
+
+    async def play() -> None:
+        waiting = asyncio.create_task(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
+        put = await rows.arrives()
+        assert rows.take_up(4) == (put,)
+        rows.now = 5
+        assert rows.take_up(5) == ()
+        with pytest.raises(Refused, match="may have been carried out, so look before you repeat it"):
+            await waiting
+
+    asyncio.run(play())
+
+
+def test_a_request_that_waits_while_the_lease_changes_hands_is_carried_out_by_the_next_holder(tmp_path: Path) -> None:
+    rows, app = Rows(), Echo()
+
+    async def play() -> None:
+        waiting = asyncio.create_task(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
+        await rows.arrives()
+        rows.now = 5
+        async with CarryingOut(rows, seal(tmp_path / "key"), app, 5).running():  # type: ignore[arg-type]
+            assert (await waiting).status == 202
+
+    asyncio.run(play())
+    assert len(app.scopes) == 1
+
+
+@pytest.mark.parametrize("epoch", [4, 5])
+def test_a_request_that_another_hand_puts_down_again_is_not_carried_out(tmp_path: Path, epoch: int) -> None:
+    rows, app, own = Rows(), Echo(), seal(tmp_path / "key")
+
+    async def play() -> None:
+        holder = CarryingOut(rows, own, app, 4)  # type: ignore[arg-type]
+        async with holder.running():
+            waiting = asyncio.create_task(asking(rows, own).relay(REQUEST))
+            kept = await rows.arrives()
+            await waiting
+        rows.now = epoch
+        rows.put_down(replace(kept, epoch=epoch))
+        later = holder if epoch == 4 else CarryingOut(rows, own, app, epoch)  # type: ignore[arg-type]
+        async with later.running():
+            while rows.progresses[kept.id].answer is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        assert rows.progresses[kept.id].answer == ""
+
+    asyncio.run(play())
+    assert len(app.scopes) == 1
+
+
+def test_a_worker_that_is_no_standby_any_more_withdraws_what_waits(tmp_path: Path) -> None:
+    rows = Rows()
+
+    async def play() -> None:
+        ours = asking(rows, seal(tmp_path / "key"))
+        ours.ended.set()
+        with pytest.raises(Refused, match="nothing was done; try again"):
+            await ours.relay(REQUEST)
+
+    asyncio.run(play())
+
+
+def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
+    rows, app = Rows(), Echo()
+
+    async def play() -> None:
+        async with CarryingOut(rows, seal(tmp_path / "other"), app, 4).running():  # type: ignore[arg-type]
+            with pytest.raises(Refused, match="is not the holder's; copy that here; nothing was done"):
+                await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
+
+    asyncio.run(play())
+    assert not app.scopes
+
+
+def test_a_worker_without_a_key_says_what_to_copy(tmp_path: Path) -> None:
+    own = Seal(OwnKeyFile(tmp_path / "key"))
+    own.load()
+    with pytest.raises(Refused, match=r"cannot pass requests on without the key in .*: copy it from the holder"):
+        asyncio.run(asking(Rows(), own).relay(REQUEST))
