@@ -65,6 +65,8 @@ class ForecastKeeper:
         """Forecasts that have begun anew while they are learned from their loads."""
         self._one_by_one = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._ticked = asyncio.Event()
+        """Set by the next tick of any slot whose loads are written, which then puts another in its place."""
 
     def start(self, catalogue: Catalogue, slots: Iterable[Groups]) -> None:
         """Forecast for these slots; what is known of their groups goes on."""
@@ -220,6 +222,8 @@ class ForecastKeeper:
         if forecasting is None or folder is None:
             return
         await self._guard.run(partial(asyncio.to_thread, self._write, folder, groups, forecasting))
+        self._ticked.set()
+        self._ticked = asyncio.Event()
 
     @property
     def learning(self) -> int:
@@ -268,6 +272,9 @@ class ForecastKeeper:
         cohort = None if anew else await asyncio.to_thread(folder.learned, kept)
         saved = False
         for _ in range(_MOST_PARTS):
+            if self._slots.get(groups) is not forecasting:
+                return
+            ticked, number = self._ticked, None if cohort is None else cohort.number
             history = await asyncio.to_thread(folder.history, kept)
             cohort = forecasting.begun(kept.lane, kept.terms, history.first) if cohort is None else cohort
             if cohort is None or not len(history.loads):  # nothing to learn from: it begins anew
@@ -275,6 +282,8 @@ class ForecastKeeper:
                 return
             await asyncio.to_thread(_learn, forecasting, cohort, {kept.lane: history}, cohort.number + _PART)
             if cohort.number != _number_of(forecasting, kept.lane):
+                if cohort.number == number:  # its loads are all learned, and the slot is not at the last of them yet
+                    await ticked.wait()
                 continue
             if saved:
                 self._go_by(groups, forecasting, [kept])
@@ -283,6 +292,7 @@ class ForecastKeeper:
                 return
             await asyncio.to_thread(folder.save, cohort, [kept])  # a tick may pass meanwhile: it is learned, too
             saved = True
+        logs.warn("forecast_not_learned_again", group=kept.lane.group, policy=kept.lane.policy)
 
 
 def _kept(catalogue: Catalogue, forecasting: Forecasting) -> Sequence[KeptLane]:

@@ -15,7 +15,7 @@ from config.load import parse
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, PolicyId
 from handler.runtime.forecasts import ForecastKeeper
-from handler.store.forecast_files import ForecastFolder, History
+from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from tests.support.forecasting import AHEAD, MONDAY, WEB, Fed, a_forecast, fed
 from tests.support.loads import a_wave
 from trigger.forecast.cohorts import Lane
@@ -36,12 +36,12 @@ class _Life:
 
     async def lives(self, loads: Sequence[float]) -> list[Foreseen | None]:
         await self.keeper.recall(SLOT)
-        found = []
-        for load in loads:
-            at = Instant(self.fed.now)
-            frames = self.fed.frames(float(load))
-            found.append(self.keeper.take(SLOT, frames, at).get(WEB, {}).get(AHEAD))
-            await self.keeper.save(SLOT)
+        return [await self.tick(load) for load in loads]
+
+    async def tick(self, load: float) -> Foreseen | None:
+        at = Instant(self.fed.now)
+        found = self.keeper.take(SLOT, self.fed.frames(float(load)), at).get(WEB, {}).get(AHEAD)
+        await self.keeper.save(SLOT)
         return found
 
 
@@ -215,6 +215,41 @@ def test_a_long_history_is_learned_while_the_slot_goes_on(tmp_path: Path) -> Non
         while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
             await asyncio.sleep(0.01)
         return (await life.lives([12.0]))[-1]
+
+    state = asyncio.run(scene())
+
+    assert state is not None
+    assert state.days > 0.2
+
+
+def test_what_is_learned_before_the_first_tick_of_its_slot_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lived(tmp_path, [*a_wave(700)])
+    for path in tmp_path.glob("*.learned"):
+        path.unlink()
+    history, reads = ForecastFolder.history, list[KeptLane]()
+
+    def counted(folder: ForecastFolder, kept: KeptLane) -> History:
+        reads.append(kept)
+        return history(folder, kept)
+
+    monkeypatch.setattr(ForecastFolder, "history", counted)
+
+    async def scene() -> Foreseen | None:
+        life = _Life(tmp_path, parse(a_forecast(), "model.yaml"), MONDAY + 700 * 30.0)
+        await life.keeper.recall(SLOT)
+        needed = 1 + 2 + 1  # by the recall, for two parts, and without anything new
+        while len(reads) < needed:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        for _ in range(20):
+            await asyncio.to_thread(history, ForecastFolder(tmp_path), reads[0])
+        assert len(reads) == needed
+        for load in [12.0] * 3:
+            await life.tick(load)
+        while life.keeper.learning:  # noqa: ASYNC110 it works in a thread
+            await asyncio.sleep(0.01)
+        return await life.tick(12.0)
 
     state = asyncio.run(scene())
 
