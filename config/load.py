@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,17 +18,19 @@ from config.checks.catalogue import check
 from config.counters.objects import Lexicon
 from config.counters.well_known import WELL_KNOWN
 from config.document.file import Document
-from config.document.places import ParsedText, read_places
+from config.document.places import ParsedText, read_places, walked
 from config.document.salvage import salvage
 from config.document.statement import values_of
 from config.document.wording import problems_of
 from config.errors import DeclarationError, Problem
 from config.gc_pause import uncollected
+from config.holiday_calendars import CalendarDays, CalendarFaultError, read_calendar
 from config.model.catalogue import Catalogue, Site
 from config.model.where import Where, dotted
 from config.settings import cache_directory
 
 _ENTITY = 2
+_CALENDAR = ("forecast", "holidays", "calendar")
 _CHARACTERS = 10
 """Of a value with its key, at least."""
 
@@ -95,7 +97,8 @@ def catalogue_of(reading: ParsedText) -> Catalogue:
 
 def _judged(reading: ParsedText) -> Catalogue:
     lexicon, wrong_mibs = _lexicon(reading)
-    found, refused = [*reading.problems, *wrong_mibs], frozenset[Where]()
+    calendars, wrong_calendars = _calendars(reading)
+    found, refused = [*reading.problems, *wrong_mibs, *wrong_calendars], frozenset[Where]()
     try:
         document = Document.model_validate(reading.data, context=lexicon)
     except ValidationError as error:
@@ -105,7 +108,7 @@ def _judged(reading: ParsedText) -> Catalogue:
             raise DeclarationError(_bounded(found, more=True)) from error
         rest = salvage(reading.data, errors, lexicon)
         document, refused = rest.document, rest.refused
-    catalogue = build(document, _sites(reading))
+    catalogue = build(document, _sites(reading), calendars)
     found.extend(check(catalogue, refused, installed(catalogue)))
     if found:
         raise DeclarationError(_bounded(found))
@@ -140,6 +143,19 @@ def _lexicon(reading: ParsedText) -> tuple[Lexicon, tuple[Problem, ...]]:
 def _of_mibs(place: int, message: str, reading: ParsedText) -> Problem:
     where = "mibs", str(place)
     return reading.problem(reading.site(where), f"{dotted(where)}: {message}")
+
+
+def _calendars(reading: ParsedText) -> tuple[Mapping[str, CalendarDays], tuple[Problem, ...]]:
+    """Read the calendar files that forecasts name."""
+    found, faults = dict[str, CalendarDays](), list[Problem]()
+    for where, path in walked(reading.data.get("policies"), ("policies",)):
+        if where[2:] != _CALENDAR or not isinstance(path, str) or not re.fullmatch("/[^\0]*", path):
+            continue
+        try:
+            found[path] = found[path] if path in found else read_calendar(Path(path))
+        except CalendarFaultError as error:
+            faults.append(reading.problem(reading.site(where), f"{dotted(where)}: {path}: {error}"))
+    return found, tuple(faults)
 
 
 def _sites(reading: ParsedText) -> dict[Where, Site]:

@@ -84,7 +84,9 @@ def _once(moment: datetime, timezone: str | None) -> Once:
     return Once(at=instant_of(moment, timezone))
 
 
-def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> Catalogue:
+def build(
+    document: written.Document, sites: Mapping[tuple[str, ...], Site], calendars: build_forecasts.Calendars
+) -> Catalogue:
     """Make the catalogue of a document. References between entities are not looked at."""
     sources = {SourceId(name): server(SourceId(name), entry) for name, entry in document.sources.items()}
     counters = {CounterId(name): counter(CounterId(name), entry, sources) for name, entry in document.counters.items()}
@@ -101,7 +103,7 @@ def build(document: written.Document, sites: Mapping[tuple[str, ...], Site]) -> 
             conditions |= {
                 each.id: each for each in build_forecasts.forecast_conditions(name, entry.forecast, counters)
             }
-            policies[PolicyId(name)] = build_forecasts.forecast_policy(name, entry.forecast, counters)
+            policies[PolicyId(name)] = build_forecasts.forecast_policy(name, entry.forecast, counters, calendars)
         elif entry.followed is None:
             policies[PolicyId(name)] = _policy(PolicyId(name), entry)
         else:

@@ -12,6 +12,7 @@ from datetime import date
 
 from config.document.forecasts import LEARNED, ForecastDocument, HolidaysDocument, KeptLevelDocument
 from config.document.quantities import Quantity, brought
+from config.holiday_calendars import CalendarDays
 from config.model.adjustments import Capacity, FollowForecast, KeptLevel
 from config.model.catalogue import Compare, Condition, Policy
 from config.model.counters import Counter, Per
@@ -20,6 +21,8 @@ from config.model.reductions import Reduce
 from config.model.schedules import QuietScope
 from config.units import ConditionId, CounterId, PolicyId, Seconds
 
+Calendars = Mapping[str, CalendarDays]
+"""By path: the calendar files that forecasts name, as they were read."""
 _LOAD, _LEVEL = ".load", ".level"
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _QUORUM = 0.9
@@ -67,8 +70,10 @@ def _declared(entry: ForecastDocument) -> Quantity | None:
     return None if entry.load.each == LEARNED else entry.load.each
 
 
-def forecast_policy(name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter]) -> Policy:
-    """Return the policy."""
+def forecast_policy(
+    name: str, entry: ForecastDocument, counters: Mapping[CounterId, Counter], calendars: Calendars
+) -> Policy:
+    """Return the policy; a calendar that is not among ``calendars`` has no days."""
     return Policy(
         id=PolicyId(name),
         when=tuple(each.id for each in forecast_conditions(name, entry, counters)),
@@ -81,18 +86,20 @@ def forecast_policy(name: str, entry: ForecastDocument, counters: Mapping[Counte
             cap=entry.cap,
             boot=entry.boot,
             advises=entry.mode == "advise",
-            holidays=None if entry.holidays is None else _holidays(entry.holidays),
+            holidays=None if entry.holidays is None else _holidays(entry.holidays, calendars),
         ),
         quiet_time=AFTER_SHRINKING,
         quiet_scope=QuietScope.POLICY,
     )
 
 
-def _holidays(entry: HolidaysDocument) -> Holidays:
+def _holidays(entry: HolidaysDocument, calendars: Calendars) -> Holidays:
+    dates, calendar = entry.dates or (), calendars.get(entry.calendar or "", CalendarDays())
     return Holidays(
-        days=tuple(sorted({day_of(each) for each in entry.dates if isinstance(each, date)})),
-        yearly=tuple(sorted({each for each in entry.dates if isinstance(each, tuple)})),
+        days=tuple(sorted(calendar.days | {day_of(each) for each in dates if isinstance(each, date)})),
+        yearly=tuple(sorted(calendar.yearly | {each for each in dates if isinstance(each, tuple)})),
         like=_WEEKDAYS.index(entry.like),
+        timezone=entry.timezone or "UTC",
     )
 
 

@@ -21,6 +21,7 @@ _PROGRAM: Final = "only the file may name programs and folders of the daemon's m
 _CERTIFICATE: Final = "only the file may name a certificate's file: declare the counter there"
 _SENT: Final = "a URL of the API is sent no secret: leave it out, or declare the counter in the file"
 _NOTIFY: Final = "only the file may say where notifications go: leave it out, and the file's receiver is used"
+_CALENDAR: Final = "only the file may name a calendar's file: write dates, or declare the policy there"
 _PLUGIN: Final = "only the file may use a plugin: declare the counter there"
 _UNKNOWN: Final = (
     "an entity of the API may name only secrets that the file names in the same place: name one of those, or declare "
@@ -34,6 +35,7 @@ _OF_THE_FILE: Final[Mapping[Where, str]] = {
     ("counters", "*", "http", "ca"): _CERTIFICATE,
     ("counters", "*", "plugin"): _PLUGIN,
     ("groups", "*", "notify"): _NOTIFY,
+    ("policies", "*", "forecast", "holidays", "calendar"): _CALENDAR,
 }
 
 _HTTP: Final = ("counters", "*", "http")

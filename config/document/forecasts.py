@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from config.document.declared import PERCENT_PATTERN, Declared, key, must, worded
 from config.document.quantities import Quantity, read_positive_quantity
-from config.document.scalars import Given, Name, Share, read_positive_span, read_share
+from config.document.scalars import AbsolutePath, Given, Name, Share, read_positive_span, read_share
+from config.document.schedules import Timezone
 from config.model.adjustments import Prefer
 from config.units import Seconds
 
@@ -147,14 +148,28 @@ Boot = Annotated[
 class HolidaysDocument(Declared):
     """Days on which the load does not go as it usually does on that day of the week."""
 
-    dates: Annotated[list[HolidayDate], Field(min_length=1)] = must(
-        "Days of UTC: of one year, or of every year.", ["2027-03-26", "12-25"]
+    dates: Annotated[Annotated[list[HolidayDate], Field(min_length=1)] | None, Given] = key(
+        "Days of one year, or of every year.", ["2027-03-26", "12-25"], left_out="those of the calendar"
+    )
+    calendar: Annotated[AbsolutePath | None, Given] = key(
+        "A calendar file (iCalendar, .ics): the dates of its all-day events are holidays.",
+        "/etc/trimtab/holidays.ics",
+        left_out="the dates alone",
+    )
+    timezone: Annotated[Timezone | None, Given] = key(
+        "In which these days begin at midnight.", "Europe/Paris", left_out="UTC"
     )
     like: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = key(
         "The day of the week that a holiday is like. Holidays of the seven days before count, too.",
         "saturday",
         default="sunday",
     )
+
+    @model_validator(mode="after")
+    def _has_days(self) -> Self:
+        if self.dates is None and self.calendar is None:
+            raise PydanticCustomError("sentence", "holidays need their dates, or a calendar")
+        return self
 
 
 class KeptLevelDocument(Declared):

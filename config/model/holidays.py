@@ -1,12 +1,15 @@
 """Holidays: days on which the load does not go as usual on that day of the week. Pure: the day is an argument.
 
-A day is its number since 1970-01-01, in UTC, as days of a forecast are.
+A day is its number since 1970-01-01, in the time zone of the holidays.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from config.units import Instant
 
 _FIRST = date(1970, 1, 1)
 
@@ -21,6 +24,18 @@ class Holidays:
     """(month, day) of those that come every year."""
     like: int
     """The day of the week that a holiday is like: 0 is Monday."""
+    timezone: str = "UTC"
+    """In which these days begin at midnight."""
+
+
+def day_at(holidays: Holidays, instant: Instant) -> int:
+    """Return the day that it is.
+
+    >>> paris = Holidays(days=(), yearly=(), like=6, timezone="Europe/Paris")
+    >>> day_at(paris, Instant(86_400 - 3_600.0)), day_at(paris, Instant(86_400 - 3_601.0))
+    (1, 0)
+    """
+    return day_of(datetime.fromtimestamp(instant, ZoneInfo(holidays.timezone)).date())
 
 
 def day_of(when: date) -> int:

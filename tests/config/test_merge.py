@@ -108,6 +108,10 @@ def test_a_section_that_the_file_does_not_have_is_made() -> None:
             "counters.c_b.http.ca: only the file may name a certificate's file",
         ),
         (
+            [policy(forecast={"load": {"counter": "cpu", "each": 9}, "holidays": {"calendar": "/etc/shadow"}})],
+            "policies.up-bcd.forecast.holidays.calendar: only the file may name a calendar's file",
+        ),
+        (
             [entity(Section.COUNTERS, "c_b", AT_URL | {"http": AT_URL["http"] | {"bearer": {"env": "KEY"}}})],
             "counters.c_b.http.bearer: a URL of the API is sent no secret",
         ),

@@ -13,15 +13,16 @@ from functools import lru_cache
 import numpy as np
 
 from collector.samples import Bools
-from config.model.holidays import Holidays, is_holiday, weekday_of
-from trigger.forecast.horizons import DAY, WEEK
+from config.model.holidays import Holidays, day_at, is_holiday, weekday_of
+from config.units import Instant
+from trigger.forecast.horizons import STEP, WEEK
 
 _ALL: Bools = np.ones(WEEK, dtype=np.bool_)
 
 
 def days_alike(holidays: Holidays | None, step: int) -> Bools:
     """Return which of the seven days before this step are like its day, yesterday first. See Note [Days alike]."""
-    return _ALL if holidays is None else _alike(holidays, step // DAY)
+    return _ALL if holidays is None else _alike(holidays, day_at(holidays, Instant(step * STEP)))
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from config.document.counters import CounterDocument, HttpCounterDocument
 from config.document.declared import Declared
 from config.document.fields import mapping_at
 from config.document.file import Document
-from config.document.forecasts import ForecastLoadDocument
+from config.document.forecasts import ForecastLoadDocument, HolidaysDocument
 from config.document.listening import ListenDocument
 from config.document.made_rule import MadeRuleDocument
 from config.document.managed import HealthMonitorDocument, PersistenceDocument, VipDocument
@@ -59,32 +59,32 @@ from tests.support.config import declared
 
 
 def counter(**written: object) -> Counter:
-    return build(Document.model_validate({"counters": {"c": written}}), {}).counters[CounterId("c")]
+    return build(Document.model_validate({"counters": {"c": written}}), {}, {}).counters[CounterId("c")]
 
 
 def condition(**written: object) -> AnyCondition:
     document = {"conditions": {"c": {"counter": "cpu", **written}}}
-    return build(Document.model_validate(document), {}).conditions[ConditionId("c")]
+    return build(Document.model_validate(document), {}, {}).conditions[ConditionId("c")]
 
 
 def policy(**written: object) -> Policy:
     document = {"policies": {"p": {"when": ["busy"], **written}}}
-    return build(Document.model_validate(document), {}).policies[PolicyId("p")]
+    return build(Document.model_validate(document), {}, {}).policies[PolicyId("p")]
 
 
 def profile(**written: object) -> Profile:
     document = {"profiles": {"p": {"cloud": "local", "command": ["serve"], **written}}}
-    return build(Document.model_validate(document), {}).profiles[ProfileId("p")]
+    return build(Document.model_validate(document), {}, {}).profiles[ProfileId("p")]
 
 
 def group(**written: object) -> Group:
     document = {"groups": {"g": {"profile": "web", "min": 2, "max": 8, **written}}}
-    return build(Document.model_validate(document), {}).groups[GroupId("g")]
+    return build(Document.model_validate(document), {}, {}).groups[GroupId("g")]
 
 
 def alert(**written: object) -> Alert:
     document = {"alerts": {"a": {"match": {"alertname": "Slow"}, "groups": ["web"], "ttl": "15m", **written}}}
-    return build(Document.model_validate(document), {}).alerts[AlertId("a")]
+    return build(Document.model_validate(document), {}, {}).alerts[AlertId("a")]
 
 
 def test_a_key_left_out_of_a_group_has_the_default_of_the_model() -> None:
@@ -217,7 +217,7 @@ def notifying(for_all: object, own: object) -> Notify | None:
         "groups": {"g": group if own is None else {**group, "notify": own}},
         **({} if for_all is None else {"notify": for_all}),
     }
-    return build(Document.model_validate(document), {}).groups[GroupId("g")].notify
+    return build(Document.model_validate(document), {}, {}).groups[GroupId("g")].notify
 
 
 def test_without_notify_no_notification_is_sent() -> None:
@@ -303,20 +303,20 @@ def test_an_address_that_notices_cannot_go_to_is_refused_without_repeating_it(ur
 )
 def test_a_shared_listener_has_an_address(listen: str, address: str, port: int) -> None:
     document = Document.model_validate({"balancers": {"b": {"shared_listener": {"listen": listen}}}})
-    (listener,) = build(document, {}).balancers.values()
+    (listener,) = build(document, {}, {}).balancers.values()
     assert listener == SharedListener(id=listener.id, address=address, port=port)
 
 
 @pytest.mark.parametrize("socket", ["/run/haproxy/admin.sock", "127.0.0.1:9999"])
 def test_haproxy_is_steered_over_a_path_or_an_address(socket: str) -> None:
     document = Document.model_validate({"balancers": {"b": {"haproxy": {"socket": socket, "backend": "web"}}}})
-    (haproxy,) = build(document, {}).balancers.values()
+    (haproxy,) = build(document, {}, {}).balancers.values()
     assert haproxy == HaproxyBalancer(id=haproxy.id, socket=socket, backend="web")
 
 
 def test_several_processes_and_a_template_are_one_balancer() -> None:
     written = {"sockets": ["/run/a.sock", "[::1]:99"], "backend": "web", "template": "w", "map": "/var/lib/m.map"}
-    (haproxy,) = build(Document.model_validate({"balancers": {"b": {"haproxy": written}}}), {}).balancers.values()
+    (haproxy,) = build(Document.model_validate({"balancers": {"b": {"haproxy": written}}}), {}, {}).balancers.values()
     assert isinstance(haproxy, HaproxyBalancer)
     assert haproxy.sockets == ("/run/a.sock", "[::1]:99")
     assert haproxy.template == ServerTemplate(prefix="w", map="/var/lib/m.map")
@@ -392,6 +392,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},
     (HttpCounterDocument, "user"): {"port": 9100, "path": "/metrics", "metric": "up", "password": {"env": "PASSWORD"}},
     (PaceDocument, ""): {"count": 4},
+    (HolidaysDocument, ""): {"dates": ["12-25"]},
     (HttpCounterDocument, "password"): {"port": 9100, "path": "/metrics", "metric": "up", "user": "trimtab"},
 }
 """What must stand beside a key (or beside every key, "") for its example to be valid."""
@@ -439,7 +440,7 @@ def test_a_place_leads_to_the_mapping_that_stands_there() -> None:
 )
 def test_a_cloud_says_how_much_may_be_asked_of_it(written: dict[str, object], expected: Calls) -> None:
     document = Document.model_validate({"clouds": {"c": {"process": {}, "calls": written}}})
-    assert build(document, {}).clouds[CloudId("c")].calls == expected
+    assert build(document, {}, {}).clouds[CloudId("c")].calls == expected
 
 
 @pytest.mark.parametrize("written", [{}, {"count": 1}, {"count": 2, "per": "0s"}, {"count": 2, "at_once": 0}])

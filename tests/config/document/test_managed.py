@@ -27,7 +27,7 @@ ID = BalancerId("lb")
 
 def managed(**written: object) -> ManagedBalancer:
     document = {"clouds": {"lab": {"simulated": {}}}, "balancers": {"lb": {"managed": {"cloud": "lab", **written}}}}
-    balancer = build(Document.model_validate(document), {}).balancers[ID]
+    balancer = build(Document.model_validate(document), {}, {}).balancers[ID]
     assert isinstance(balancer, ManagedBalancer)
     return balancer
 
@@ -38,7 +38,7 @@ def rule(**written: object) -> ManagedBalancer:
         "clouds": {"prod": {"cloudstack": cloud}},
         "balancers": {"lb": {"managed": {"cloud": "prod", "rule": {"private_port": 8080, **written}}}},
     }
-    balancer = build(Document.model_validate(document), {}).balancers[ID]
+    balancer = build(Document.model_validate(document), {}, {}).balancers[ID]
     assert isinstance(balancer, ManagedBalancer)
     return balancer
 

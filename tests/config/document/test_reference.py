@@ -120,7 +120,7 @@ AROUND: Mapping[tuple[str, str], Mapping[tuple[str, str], object]] = {
     ("AddressDocument", "port"): FRONT,
 }
 """What a key needs further out, under a key of its entity."""
-OF_THIS_MACHINE = ("no plugin 'weather' is installed", "/etc/trimtab/mibs")
+OF_THIS_MACHINE = ("no plugin 'weather' is installed", "/etc/trimtab/mibs", "/etc/trimtab/holidays.ics")
 """Refusals of examples that say nothing about the example: what it names is only not here."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -29,6 +30,14 @@ def test_the_days_that_count_are_those_that_go_like_today(today: date, like: set
     alike = days_alike(CHRISTMAS, day_of(today) * DAY + 17)
 
     assert {back for back, counts in enumerate(alike.tolist(), 1) if counts} == like
+
+
+def test_a_holiday_begins_at_midnight_of_its_time_zone() -> None:
+    paris = replace(CHRISTMAS, timezone="Europe/Paris")
+    midnight = day_of(date(2026, 12, 25)) * DAY - 120  # an hour before that of UTC
+
+    assert days_alike(paris, midnight - 1).all()
+    assert days_alike(paris, midnight).tolist() == [False] * 4 + [True] + [False] * 2
 
 
 def test_without_a_calendar_every_day_counts() -> None:
