@@ -9,6 +9,7 @@ from config.document.entities import suffixed
 from config.errors import Refused
 from config.units import ROOT_ACCOUNT, AccountId, GroupId, PolicyId
 from handler.engine.engine import Engine
+from handler.identity.grants import Grants
 from handler.ingest.alerts.mapping import EVERYTHING, permissions_of
 from handler.ingest.alerts.replies import AlertReply
 from handler.ingest.alerts.tokens import NewWebhook
@@ -31,6 +32,10 @@ class WebhookAdmin:
     def all(self) -> tuple[StoredHook, ...]:
         """Return every webhook ever made, by name."""
         return self._engine.ingest.hooks.all()
+
+    def seen_by(self, grants: Grants) -> tuple[StoredHook, ...]:
+        """Return the webhooks all of whose groups are a caller's, by name."""
+        return tuple(hook for hook in self.all() if grants.covers(hook.groups or None))
 
     def name_for(self, name: str, account: AccountId) -> str:
         """Return what a new webhook is called; outside of the root account it tells nothing of others' webhooks.

@@ -245,8 +245,7 @@ def _webhooks(operations: Operations) -> APIRouter:
 
     @routes.get("/hooks", dependencies=[READS_OWN])
     async def hooks(request: Request, paging: Paged) -> JSONResponse:
-        grants = grants_of(request)
-        own = [hook for hook in operations.webhooks.all() if grants.covers(hook.groups or None)]
+        own = operations.webhooks.seen_by(grants_of(request))
         shown, link = chosen(request, paging, own, lambda hook: (hook.name,))
         return JSONResponse([_without_tokens(hook) for hook in shown], headers=link)
 

@@ -20,8 +20,8 @@ CSRF_HEADER, CSRF_FIELD = "x-trimtab-csrf", "csrf"
 FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
 DECLARED = "/declared"
-GARBAGE = "/garbage"
 """What is declared, and below it the forms that change it."""
+GARBAGE, WEBHOOKS = "/garbage", "/webhooks"
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
 _FLOW_LASTS = 600
@@ -83,7 +83,7 @@ def is_form(path: str) -> bool:
     >>> is_form("/login"), is_form("/declared/groups"), is_form("/declaredly"), is_form("/api/v1/groups")
     (True, True, False, False)
     """
-    return path in {LOGIN, LOGOUT, PASSWORD, GARBAGE} or path.startswith(f"{DECLARED}/")
+    return path in {LOGIN, LOGOUT, PASSWORD, GARBAGE, WEBHOOKS} or path.startswith(f"{DECLARED}/")
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

@@ -21,6 +21,7 @@ from handler.planning.garbage import GarbageKind, Item
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
+from handler.ports.alerts import StoredHook
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
 from handler.runtime.past_series import past_picture
@@ -34,6 +35,7 @@ from handler.web.pages.declared import EntityForm, declared_page, document_page,
 from handler.web.pages.garbage import GarbageFacts, garbage_page
 from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
+from handler.web.pages.webhooks import NewToken, WebhookFacts, webhooks_page
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
 from tests.support.pages import NOW, a_member, a_status, an_outline
@@ -269,7 +271,7 @@ def declared_pages() -> str:
 
 
 def installation_pages() -> str:
-    """Garbage of every kind, and the audit trail: for a visitor who may do all, and where there is nothing."""
+    """Garbage of every kind, the audit trail and webhooks: for a visitor who may do all, and where there is nothing."""
     item: Item = replace(filled(Item), group=_WEB, because=_HOSTILE)
     full = GarbageFacts(
         items=[replace(item, kind=kind) for kind in GarbageKind], unseen=("cloud prod: no answer",), now=NOW,
@@ -286,8 +288,26 @@ def installation_pages() -> str:
             "no garbage": garbage_page(replace(full, items=(), unseen=(), csrf="", message="")),
             "trail": trail_markup(trail, everything, _WEB.__eq__, 9),
             "empty trail": trail_markup(TrailPage(lines=(), older=None), nothing, _WEB.__eq__, None),
+            "webhooks": webhooks_page(_webhooks()),
+            "no webhooks": webhooks_page(WebhookFacts(hooks=(), may_change=lambda _: True)),
         }.items()
     )
+
+
+def _webhooks() -> WebhookFacts:
+    """One webhook of each use, one of them revoked; a token that was made, and a form that was refused."""
+    hook: StoredHook = replace(filled(StoredHook), groups=(_WEB,), revoked_at=None)
+    alerts = replace(hook, name=_HOSTILE, policy=None, observes=False, pushes=False)
+    events, values = replace(alerts, name="events", observes=True), replace(alerts, name="values", pushes=True)
+    hooks = (
+        alerts, hook, replace(events, groups=(), old_token=None, hmac_secret=None, last_used_at=None),
+        replace(values, revoked_at=at(5)),
+    )  # fmt: skip
+    return WebhookFacts(
+        hooks=hooks, may_change=hook.__ne__, csrf="token", message=_HOSTILE,
+        made=NewToken(name=_HOSTILE, token="shown once", path="/hooks/alerts/shown-once"),
+        texts={"name": _HOSTILE, "groups": _HOSTILE, "use": "execute", "policy": _HOSTILE, "effect.fire": "on"},
+    )  # fmt: skip
 
 
 def _declared() -> tuple[DeclaredEntry, ...]:

@@ -42,6 +42,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/groups/{group}/tune/patch": (Verb.TUNE, A_GROUP),
     "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
+    "/webhooks": (Verb.HOOKS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),
     f"{API}/accounts": (Verb.READ, OWN),
     f"{API}/accounts/{{account}}": (Verb.READ, AN_ACCOUNT),

@@ -71,6 +71,8 @@ class Visitor:
         found = [("/declared", "Declared")]
         if Verb.EXAMINE in grants.verbs:
             found.append(("/garbage", "Garbage"))
+        if Verb.HOOKS in grants.verbs:
+            found.append(("/webhooks", "Webhooks"))
         if grants.ruling(Right(Verb.AUDIT, INSTALLATION)) is Ruling.ALLOWED:
             found.append(("/audit", "Audit"))
         return tuple(found)

@@ -184,6 +184,28 @@ def test_garbage_is_for_operators_to_see_and_for_admins_to_abandon_and_the_trail
     assert '<td data-label="Who">bob' not in trail
 
 
+def test_an_admin_makes_a_webhook_sees_its_token_once_rotates_it_and_revokes_it(daemon: Daemon, ada: Browsing) -> None:
+    def sent(act: str, **fields: str) -> Answer:
+        return posted(daemon, "/webhooks", {"csrf": ada.csrf, "act": act, "name": "pager", **fields}, Cookie=ada.cookie)
+
+    bob = Browsing(daemon, "bob")
+    assert (bob.get("/webhooks").status, '"/webhooks"' in bob.get("/").text) == (403, False)
+    alerts = {"use": "alerts", "groups": "web, db", "effect.shield": "on"}
+    refused = sent("make", **{**alerts, "groups": "wep"})
+    assert (refused.status, "there is no group wep" in refused.text) == (409, True)
+    made = sent("make", **alerts)
+    found = re.search(r"/hooks/alerts/([\w-]{43})<", made.text)
+    assert (made.status, found is not None) == (200, True)
+    (hook,) = (each for each in daemon.json("hook", "list") if each["name"] == "pager")
+    assert (hook["groups"], hook["effects"], hook["directions"]) == (["web", "db"], ["shield"], [])
+    assert sent("make", **alerts).status == 409, "sent once more, it makes nothing"
+    assert [sent("rotate").status for _ in range(2)] == [200, 409], "sent once more, it ends no token"
+    assert found is not None
+    assert found[1] not in ada.get("/webhooks").text
+    assert [sent(act).status for act in ("finish", "revoke", "revoke")] == [303, 303, 409]
+    assert "Revoke: pager" not in ada.get("/webhooks").text
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:
