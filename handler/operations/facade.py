@@ -157,6 +157,11 @@ class Operations:
         """Return what members showed by themselves at the last tick; empty: the group does not export it."""
         return self._runtime(group).member_values
 
+    def last_world(self, group: GroupId) -> World | None:
+        """Return what the last pass saw; ``None``: none has been made yet."""
+        seen = self._runtime(group).seen
+        return None if seen is None else seen.world
+
     def counters(self) -> Mapping[CounterId, Counter]:
         """Return every counter that is declared."""
         return self._engine.catalogue().counters

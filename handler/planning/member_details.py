@@ -84,7 +84,7 @@ def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
         return None
     context = context_of(snapshot.desired, world, snapshot.definition, snapshot.limits, snapshot.at)
     seen = next((seen for each, seen in context.roles if each.name == name), Role.SERVING)  # else it is settled
-    places = _places(member, world)
+    places = balancers_of(member, world)
     balancer_views = {
         balancer: world.balancer_views[balancer] for balancer in places if balancer in world.balancer_views
     }
@@ -112,7 +112,8 @@ def close_up(name: MemberName, snapshot: Snapshot) -> CloseUp | None:
     )
 
 
-def _places(member: Member, world: World) -> tuple[BalancerId, ...]:
+def balancers_of(member: Member, world: World) -> tuple[BalancerId, ...]:
+    """Return the balancers that a member was made with, then others that know it."""
     own = () if member.record is None else tuple(balancer for balancer, _ in member.record.balancers)
     others = (
         balancer

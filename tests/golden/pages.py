@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from config.model.catalogue import Mode
 from config.model.counters import Counter
 from config.model.sections import Section
-from config.units import CounterId, GroupId, Instant, MemberName, PolicyId
+from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.identity.grants import EVERYTHING
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
@@ -21,6 +21,7 @@ from handler.planning.garbage import GarbageKind, Item
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.planning.steps import Wait
+from handler.planning.world import BalancerView, Health, RegistrationState, World
 from handler.ports.alerts import StoredHook
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
@@ -40,6 +41,8 @@ from tests.support.filled import filled
 from tests.support.normal_html import normal_html
 from tests.support.pages import NOW, a_member, a_status, an_outline
 from tests.support.store import a_condition, a_quiet, an_answer, an_explanation, at
+from tests.support.worlds import a_member as a_world_member
+from tests.support.worlds import a_record, a_registration, a_world
 from trigger.explain.explanation import Explanation, ExpressionExplanation
 from trigger.reasons import Reason
 from trigger.requests import Clamp, FleetPause, Pause, RequestCause
@@ -60,6 +63,7 @@ class _Fleet:
     pause: FleetPause | None = None
     pulse: Pulse = field(default_factory=Pulse)
     values: Values = field(default_factory=dict)
+    world: World | None = None
 
     def now(self) -> Instant:
         return NOW
@@ -81,6 +85,9 @@ class _Fleet:
 
     def member_values(self, group: GroupId) -> Values:
         return self.values if group == _WEB else {}
+
+    def last_world(self, group: GroupId) -> World | None:
+        return self.world if group == _WEB else None
 
     def counters(self) -> Mapping[CounterId, Counter]:
         counter: Counter = filled(Counter)
@@ -155,7 +162,10 @@ def _groups() -> dict[str, tuple[GroupStatus, dict[str, Any]]]:
     halted = replace(roll, state=RollState.HALTED, because="3 builds failed")
     member = replace(a_member(protected=True), unready="HTTP 404")
     return {
-        "everything": (replace(_full_status(), roll=roll), {**_full_history(), "values": _values()}),
+        "everything": (
+            replace(_full_status(), roll=roll),
+            {**_full_history(), "values": _values(), "world": _world()},
+        ),
         "new": (a_status(desired=None, listed=None), {}),
         "empty": (replace(a_status(desired=0), old=2, mode=Mode.OFF), {"explanation": an_explanation(values=(None,))}),
         "halted": (replace(a_status(member), roll=halted, forced=True), {"series": _old_series()}),
@@ -168,6 +178,22 @@ def _values() -> Values:
     names = [MemberName(f"web-{state.value}") for state in MemberState]
     loads = {(CounterId("cpu"), name): 40.0 + place for place, name in enumerate(names)}
     return {**loads, (CounterId("cpu"), names[-1]): 99.0, (CounterId(_HOSTILE), names[0]): 1.5}
+
+
+def _world() -> World:
+    """One member on three balancers, of which one is unreadable and one not found; another one is leaving."""
+    first, second = (MemberName(f"web-{state.value}") for state in (MemberState.BUILDING, MemberState.DRAINING))
+    edge, spare, lost = BalancerId("edge"), BalancerId(_HOSTILE), BalancerId("lost")
+    record = replace(a_record(), balancers=((edge, 80), (spare, 80), (lost, 80)))
+    failing = replace(a_registration(health=Health.FAILING), member=first)
+    draining = replace(a_registration(state=RegistrationState.DRAINING, connections=2), member=second, note=_HOSTILE)
+    views = {
+        edge: BalancerView(registrations={first: failing, second: draining}),
+        spare: BalancerView(registrations=None, because=_HOSTILE),
+        lost: BalancerView(registrations=None, not_found=True),
+    }
+    members = (replace(a_world_member(), name=first, record=record), replace(a_world_member(), name=second))
+    return a_world(*members, balancer_views=views)
 
 
 def _full_status() -> GroupStatus:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from config.units import GroupId, Instant, MemberName
 from handler.operations.facade import Operations
 from handler.planning.status import GroupOutline, GroupStatus
+from handler.planning.world import World
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind, TickSpan
 from handler.runtime.series import Picture, Sketch
@@ -53,6 +54,8 @@ class Facts:
     """The time that the charts show; decisions are those until its end."""
     values: Mapping[MemberName, tuple[ShownValue, ...]] = field(default_factory=dict)
     """What members showed by themselves at the last tick, where the group exports it."""
+    world: World | None = None
+    """What the last pass saw; ``None``: none has been made yet."""
 
 
 class PageGatherer:
@@ -96,6 +99,7 @@ class PageGatherer:
             now=now,
             window=window,
             values=shown_values(self._operations.member_values(group), self._operations.counters()),
+            world=self._operations.last_world(group),
         )
 
     async def setup(self, group: GroupId) -> SetupFacts:

@@ -21,6 +21,7 @@ from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of, href
 from handler.web.pages.layout import PageTemplate
+from handler.web.pages.registrations import ShownRegistration, shown_registrations
 from handler.web.pages.windows import SPANS, Window, field_text, window_of
 from trigger.explain.forecast_words import say_learned
 from trigger.explain.time_words import say_moment, say_pause
@@ -98,6 +99,7 @@ class MemberRow:
     notes: str
     shows: tuple[ShownValue, ...]
     """What it showed by itself at the last tick, where that is exported."""
+    balancers: tuple[ShownRegistration, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class MembersTable:
     nothing: str
     has_values: bool
     """Members' own values are exported."""
+    read_at: str
+    """When the balancers were read; empty: no member is behind one."""
 
 
 def group_page(facts: Facts, acts: ActBar | None = None) -> Markup:
@@ -253,11 +257,22 @@ def members_of(facts: Facts) -> MembersTable:
     """Return the members, one for each line."""
     status, now = facts.status, facts.now
     nothing = "No members." if status.listed is not None else "The members have not been listed yet."
-    rows = tuple(_member(member, now, facts.values.get(member.name, ())) for member in status.members)
-    return MembersTable(rows, "" if status.members else nothing, has_values=bool(facts.values))
+    registrations = shown_registrations(facts.world)
+    rows = tuple(
+        _member(member, now, facts.values.get(member.name, ()), registrations.get(member.name, ()))
+        for member in status.members
+    )
+    return MembersTable(
+        rows,
+        "" if status.members else nothing,
+        has_values=bool(facts.values),
+        read_at=clock(facts.world.at) if registrations and facts.world is not None else "",
+    )
 
 
-def _member(member: MemberStatus, now: Instant, shows: tuple[ShownValue, ...]) -> MemberRow:
+def _member(
+    member: MemberStatus, now: Instant, shows: tuple[ShownValue, ...], balancers: tuple[ShownRegistration, ...]
+) -> MemberRow:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
         notes.append(f"no answer since {clock(member.unheard_since)}")
@@ -276,6 +291,7 @@ def _member(member: MemberStatus, now: Instant, shows: tuple[ShownValue, ...]) -
         raw_state=member.raw_state,
         notes=", ".join(notes),
         shows=shows,
+        balancers=balancers,
     )
 
 
