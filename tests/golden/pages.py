@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Final, cast
 
+from config.document.entities import Entity
 from config.model.catalogue import Mode
 from config.model.counters import Counter
 from config.model.sections import Section
@@ -23,6 +25,7 @@ from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, M
 from handler.planning.steps import Wait
 from handler.planning.world import BalancerView, Health, RegistrationState, World
 from handler.ports.alerts import StoredHook
+from handler.ports.declarations import EntityChange, EntityRevision
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
 from handler.runtime.past_series import past_picture
@@ -34,6 +37,7 @@ from handler.web.pages.apart import Values
 from handler.web.pages.choosing import Choice
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.garbage import GarbageFacts, garbage_page
+from handler.web.pages.revisions import revisions_page
 from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
 from handler.web.pages.webhooks import NewToken, WebhookFacts, webhooks_page
@@ -276,7 +280,7 @@ def _old_series() -> SeriesRecorder:
 
 
 def declared_pages() -> str:
-    """What is declared, and forms: of a new group, of a policy that was refused, and an entry of the file."""
+    """What is declared, forms of a new group and of a refused policy, an entry of the file, and revisions."""
     listed = declared_page(
         _declared(), tunes=True, documents={(each.section.value, each.id): "{}" for each in _declared()}
     )
@@ -292,6 +296,8 @@ def declared_pages() -> str:
             "new group": form_page(group),
             "refused policy": form_page(policy),
             "of the file": document_page(_declared()[0], "{}"),
+            "revisions": revisions_page(_revisions(), 9),
+            "no revisions": revisions_page((), None),
         }.items()
     )
 
@@ -334,6 +340,20 @@ def _webhooks() -> WebhookFacts:
         made=NewToken(name=_HOSTILE, token="shown once", path="/hooks/alerts/shown-once"),
         texts={"name": _HOSTILE, "groups": _HOSTILE, "use": "execute", "policy": _HOSTILE, "effect.fire": "on"},
     )  # fmt: skip
+
+
+def _revisions() -> tuple[EntityRevision, ...]:
+    """A change that restores another one, and before it one that made and deleted an entity."""
+    first: Entity = replace(filled(Entity), section=Section.POLICIES, id="out", name="Out", text='{"add": 1}')
+    second = replace(first, name=_HOSTILE, text=json.dumps({"add": 2, "when": [_HOSTILE]}))
+    revision: EntityRevision = filled(EntityRevision)
+    changed = EntityChange(key=first.key, before=first, after=second)
+    made = EntityChange(key=first.key, before=None, after=second)
+    deleted = EntityChange(key=first.key, before=first, after=None)
+    return (
+        replace(revision, number=8, at=NOW, by=_HOSTILE, origin="token", restored=2, changes=(changed,)),
+        replace(revision, number=7, at=NOW, by="ada", origin="", restored=None, changes=(made, deleted)),
+    )
 
 
 def _declared() -> tuple[DeclaredEntry, ...]:

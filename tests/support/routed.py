@@ -30,6 +30,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/": (Verb.READ, OWN),
     "/audit": (Verb.AUDIT, INSTALLATION),
     "/declared": (Verb.READ, OWN_ACCOUNT),
+    "/declared/revisions": (Verb.READ, OWN_ACCOUNT),
     "/declared/{section}/at/{id}": (Verb.READ, AN_ENTITY),
     "/declared/{section}/new": (Verb.TUNE, OWN_ACCOUNT),
     "/events": (Verb.READ, A_GROUP),

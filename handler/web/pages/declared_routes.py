@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Annotated, Final, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from markupsafe import Markup
 
@@ -40,6 +40,7 @@ from handler.web.pages.declared import (
 from handler.web.pages.declared_fields import document_of
 from handler.web.pages.frame import Visitor
 from handler.web.pages.login_routes import LoginDesk
+from handler.web.pages.revisions import REVISIONS, revisions_page
 from handler.web.session_cookie import DECLARED, form_of
 from trigger.requests import Pause
 
@@ -56,6 +57,10 @@ def build_declared(operations: Operations) -> APIRouter:
     @routes.get(DECLARED, dependencies=[READS_OWN_ACCOUNT])
     async def everything(request: Request) -> Response:
         return await desk.everything(request)
+
+    @routes.get(REVISIONS, dependencies=[READS_OWN_ACCOUNT])
+    async def revisions(request: Request, before: Annotated[int | None, Query(ge=1, le=2**62)] = None) -> Response:
+        return await desk.revisions(request, before)
 
     @routes.get(f"{DECLARED}/{{section}}/new", dependencies=[TUNES_OWN_ACCOUNT])
     async def blank(request: Request, section: Section) -> Response:
@@ -86,6 +91,12 @@ class _DeclaredDesk:
         """Answer with all that is declared."""
         page = await asyncio.to_thread(self._listed, actor_of(request))
         return self._desk.framed("Declared · Trimtab", page, 200, visitor=visitor_of(request))
+
+    async def revisions(self, request: Request, before: int | None) -> Response:
+        """Answer with what was changed, revision by revision."""
+        found = await self._operations.declarations.revisions(actor_of(request).grants)
+        page = await asyncio.to_thread(revisions_page, found, before)
+        return self._desk.framed("Revisions · Trimtab", page, 200, visitor=visitor_of(request))
 
     def _listed(self, actor: Actor) -> Markup:
         entries = self._operations.declarations.all(actor.grants)

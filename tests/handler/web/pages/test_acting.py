@@ -196,6 +196,7 @@ def test_whatever_a_dialog_has_is_named_for_people_who_cannot_see_it(page: Page)
 def test_no_page_breaks_a_rule_of_wcag_at_level_aa(daemon: Daemon, browser: Browser) -> None:
     page, found = logged_in(browser, daemon, "ada"), {}
     for path in ("/", "/groups/web", "/groups/web/setup", "/groups/web/tune", "/declared", "/declared/groups/new",
+                 "/declared/revisions",
                  "/garbage", "/webhooks", "/audit", "/password"):  # fmt: skip
         for scheme in ("light", "dark") if path in ("/", "/groups/web", "/audit") else ("light",):
             page.ask("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
