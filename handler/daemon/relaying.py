@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, assert_never
 from config.errors import Refused, StoreError, TrimtabError
 from config.units import Monotonic, Seconds
 from handler import logs
-from handler.leasing.relaying import Fate, Progress, PutDown, fate
+from handler.leasing.relaying import Progress, PutDown, RelayOutcome, outcome_of
 from handler.runtime.loops import Guard
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
@@ -122,12 +122,12 @@ class Asking:
 
 def _answer_of(put: PutDown, progress: Progress, seal: Seal) -> RelayedAnswer | None:
     """Return what the holder answered; ``None``: nothing yet. Raises as `Asking.relay`."""
-    match fate(progress):
-        case Fate.ANSWERED:
+    match outcome_of(progress):
+        case RelayOutcome.ANSWERED:
             return _opened(put, progress.answer or "", seal)
-        case Fate.UNKNOWN:
+        case RelayOutcome.UNKNOWN:
             raise Refused(_UNKNOWN)
-        case Fate.WAITING | Fate.UNDER_WAY:
+        case RelayOutcome.WAITING | RelayOutcome.UNDER_WAY:
             return None
         case unknown:
             assert_never(unknown)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from config.units import Seconds
 
 STALE_AFTER: Seconds = 120.0
-"""No holder carries out a request that has waited for so long: whoever asked has given up."""
+"""No holder carries out a request that has waited for so long: its caller has given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,8 @@ class Progress:
     """Of the lease now."""
 
 
-class Fate(enum.Enum):
-    """What can be said to whoever asked."""
+class RelayOutcome(enum.Enum):
+    """What a caller can be told."""
 
     WAITING = enum.auto()
     """No holder has taken it up: it can still be withdrawn."""
@@ -47,14 +47,14 @@ class Fate(enum.Enum):
     """The holder that took it up has lost the lease, and left no answer: it may have been carried out, or not."""
 
 
-def fate(progress: Progress) -> Fate:
+def outcome_of(progress: Progress) -> RelayOutcome:
     """Judge a request. It is carried out at most once: another holder does not take it up again.
 
-    >>> fate(Progress(taken_up=4, answer=None, epoch=4)), fate(Progress(taken_up=4, answer=None, epoch=5))
-    (<Fate.UNDER_WAY: 2>, <Fate.UNKNOWN: 4>)
+    >>> outcome_of(Progress(taken_up=4, answer=None, epoch=4)), outcome_of(Progress(taken_up=4, answer=None, epoch=5))
+    (<RelayOutcome.UNDER_WAY: 2>, <RelayOutcome.UNKNOWN: 4>)
     """
     if progress.answer is not None:
-        return Fate.ANSWERED
+        return RelayOutcome.ANSWERED
     if progress.taken_up is None:
-        return Fate.WAITING
-    return Fate.UNDER_WAY if progress.taken_up == progress.epoch else Fate.UNKNOWN
+        return RelayOutcome.WAITING
+    return RelayOutcome.UNDER_WAY if progress.taken_up == progress.epoch else RelayOutcome.UNKNOWN

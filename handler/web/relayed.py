@@ -67,7 +67,7 @@ class RelayedAnswer:
 
 
 Relay: TypeAlias = Callable[[RelayedRequest], Awaitable[RelayedAnswer]]
-"""Has the holder carry a request out. Raises `Refused` or `StoreError`, with words for whoever asked."""
+"""Has the holder carry a request out. Raises `Refused` or `StoreError`, with words for the caller."""
 
 
 def request_of(scope: Scope, body: bytes) -> RelayedRequest:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from handler.leasing.relaying import Fate, Progress, fate
+from handler.leasing.relaying import Progress, RelayOutcome, outcome_of
 
 
 @pytest.mark.parametrize(
     ("taken_up", "answer", "epoch", "expected"),
     [
-        (None, None, 4, Fate.WAITING),
-        (4, None, 4, Fate.UNDER_WAY),
-        (4, None, 5, Fate.UNKNOWN),
-        (4, "1.k.BOX", 4, Fate.ANSWERED),
-        (4, "1.k.BOX", 5, Fate.ANSWERED),
-        (4, "", 4, Fate.ANSWERED),
+        (None, None, 4, RelayOutcome.WAITING),
+        (4, None, 4, RelayOutcome.UNDER_WAY),
+        (4, None, 5, RelayOutcome.UNKNOWN),
+        (4, "1.k.BOX", 4, RelayOutcome.ANSWERED),
+        (4, "1.k.BOX", 5, RelayOutcome.ANSWERED),
+        (4, "", 4, RelayOutcome.ANSWERED),
     ],
     ids=["waiting", "under way", "its holder is gone", "answered", "answered by a former holder", "not readable"],
 )
 def test_a_request_is_known_to_be_undone_only_until_a_holder_has_taken_it_up(
-    taken_up: int | None, answer: str | None, epoch: int, expected: Fate
+    taken_up: int | None, answer: str | None, epoch: int, expected: RelayOutcome
 ) -> None:
-    assert fate(Progress(taken_up=taken_up, answer=answer, epoch=epoch)) is expected
+    assert outcome_of(Progress(taken_up=taken_up, answer=answer, epoch=epoch)) is expected
