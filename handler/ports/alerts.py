@@ -115,14 +115,11 @@ class OutsideStore(Protocol):
         """Store when webhooks were last used, in one transaction; unknown ones are left out."""
         ...
 
-    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+    def deliver(self, deliveries: Sequence[Delivery]) -> None:
         """Store deliveries in one transaction; repeated ones keep their first decision.
 
         Call this after the decision is stored: after a crash in between the sender delivers again, and the
         request's id then finds the first answer.
-
-        Returns:
-            For each, in order, the first delivery: the same one, if it is new.
         """
         ...
 

@@ -27,7 +27,7 @@ _USED = (
     .where(hooks.c.id == bindparam("row"))
     .values(last_used_at=greater(hooks.c.last_used_at, bindparam("used_at", type_=hooks.c.last_used_at.type)))
 )
-_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",), returning=_DELIVERY_COLUMNS)
+_WRITE_DELIVERIES = insert_or_update(deliveries, only=("last_at",), rising=("last_at",))
 
 
 def read_hooks(connection: Connection) -> tuple[StoredHook, ...]:
@@ -48,20 +48,14 @@ def write_uses(connection: Connection, used: Mapping[HookId, Instant]) -> None:
     connection.execute(_USED, [{"row": hook, "used_at": at} for hook, at in used.items()])
 
 
-def write_deliveries(connection: Connection, delivered: Sequence[Delivery]) -> tuple[Delivery, ...]:
-    """Insert new deliveries, and return each as it was first delivered.
+def write_deliveries(connection: Connection, delivered: Sequence[Delivery]) -> None:
+    """Insert new deliveries.
 
     Repeated deliveries are noted for retention, so that an alert that goes on firing is not forgotten.
     """
-    if not delivered:
-        return ()
-    new: dict[object, Delivery] = {}
-    for delivery in delivered:
-        new.setdefault(_same(delivery), delivery)
-    rows = [{name: getattr(each, name) for name in _DELIVERY} | {"last_at": each.at} for each in new.values()]
-    written = _WRITE_DELIVERIES.write(connection, rows).mappings()
-    first = {_same(delivery): delivery for delivery in (Delivery(**named(row)) for row in written)}
-    return tuple(first[_same(delivery)] for delivery in delivered)
+    rows = [{name: getattr(each, name) for name in _DELIVERY} | {"last_at": each.at} for each in delivered]
+    if rows:
+        _WRITE_DELIVERIES.write(connection, rows)
 
 
 def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
@@ -71,11 +65,6 @@ def read_deliveries(connection: Connection, group: GroupId, alert: AlertId, fing
     )
     rows = connection.execute(wanted.order_by(deliveries.c.starts_at.desc(), deliveries.c.status)).mappings()
     return tuple(Delivery(**named(row)) for row in rows)
-
-
-def _same(delivery: Delivery) -> tuple[object, ...]:
-    """Return the values by which two deliveries are equal."""
-    return delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status
 
 
 class AlertRows(StoreSession):
@@ -94,9 +83,9 @@ class AlertRows(StoreSession):
         """Write the last uses of webhooks, in one transaction; unknown webhooks are left out."""
         self._writer.do(lambda connection: write_uses(connection, used))
 
-    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+    def deliver(self, deliveries: Sequence[Delivery]) -> None:
         """Write deliveries, in one transaction; a repeated delivery keeps its first decision."""
-        return self._writer.do(lambda connection: write_deliveries(connection, deliveries))
+        self._writer.do(lambda connection: write_deliveries(connection, deliveries))
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
         """Return the deliveries of one alert, until retention; the latest start first, FIRING before RESOLVED."""

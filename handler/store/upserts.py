@@ -25,7 +25,7 @@ class Upsert:
     def write(
         self, connection: Connection, rows: Mapping[str, object] | Sequence[Mapping[str, object]]
     ) -> CursorResult[Any]:
-        """Write one row or several, by column key. With ``returning``, no two rows may have the same primary key."""
+        """Write one row or several, by column key."""
         return connection.execute(self._statements[connection.dialect.name], rows)
 
 
@@ -39,7 +39,6 @@ def insert_or_update(
     only: Collection[str] | None = None,
     *,
     rising: Collection[str] = (),
-    returning: Sequence[ColumnElement[Any]] = (),
 ) -> Upsert:
     """Insert rows, and update the rows whose primary key exists.
 
@@ -47,7 +46,6 @@ def insert_or_update(
         table: the table of the rows.
         only: the columns that an update changes; ``None``: all but the primary key.
         rising: columns that an update never lowers (`greater`).
-        returning: the columns to return of inserted and updated rows.
     """
     key = list(table.primary_key)
     changed = [column for column in table.c if (column not in key if only is None else column.key in only)]
@@ -57,8 +55,7 @@ def insert_or_update(
         values: dict[Column[Any], ColumnElement[Any]] = {
             column: greater(column, new[column.key]) if column.key in rising else new[column.key] for column in changed
         }
-        statement = insert.on_conflict_do_update(index_elements=key, set_=values)
-        return statement.returning(*returning) if returning else statement
+        return insert.on_conflict_do_update(index_elements=key, set_=values)
 
     return Upsert(table, completed)
 

@@ -315,15 +315,11 @@ class MemoryStore(MemoryUsers):
                 last = max(used[hook.id], hook.last_used_at or used[hook.id])
                 self.webhooks[hook.id] = replace(hook, last_used_at=last)
 
-    def deliver(self, deliveries: Sequence[Delivery]) -> tuple[Delivery, ...]:
+    def deliver(self, deliveries: Sequence[Delivery]) -> None:
         with self._write("deliver"):
-            return tuple(
-                self.first_deliveries.setdefault(
-                    (delivery.group, delivery.alert, delivery.fingerprint, delivery.starts_at, delivery.status),
-                    delivery,
-                )
-                for delivery in deliveries
-            )
+            for each in deliveries:
+                key = (each.group, each.alert, each.fingerprint, each.starts_at, each.status)
+                self.first_deliveries.setdefault(key, each)
 
     def delivered(self, group: GroupId, alert: AlertId, fingerprint: str) -> tuple[Delivery, ...]:
         found = [delivery for key, delivery in self.first_deliveries.items() if key[:3] == (group, alert, fingerprint)]

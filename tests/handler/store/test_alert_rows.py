@@ -101,8 +101,8 @@ def test_no_salt_and_no_digest_is_ever_shown():
 
 def test_the_first_delivery_of_an_alert_stays_the_answer(any_store):
     first, again = a_delivery(at(1), decision="d1"), a_delivery(at(2), decision="d2")
-    assert any_store.deliver((first,)) == (first,)
-    assert any_store.deliver((again,)) == (first,)
+    any_store.deliver((first,))
+    any_store.deliver((again,))
     assert any_store.delivered(WEB, SLOW, "f1") == (first,)
 
 
@@ -118,14 +118,16 @@ def test_the_first_delivery_of_an_alert_stays_the_answer(any_store):
 )
 def test_what_differs_is_reported_for_the_first_time(any_store, other):
     any_store.deliver((a_delivery(),))
-    assert any_store.deliver((other,)) == (other,)
+    any_store.deliver((other,))
+    assert other in any_store.delivered(other.group, other.alert, other.fingerprint)
 
 
-def test_several_deliveries_are_written_at_once_in_their_order_and_equal_ones_once(any_store):
+def test_several_deliveries_are_written_at_once_and_equal_ones_once(any_store):
     known, new = a_delivery(at(1)), a_delivery(at(5), fingerprint="f2", decision="d2")
     any_store.deliver((known,))
-    deliveries = (new, a_delivery(at(5), decision="d3"), replace(new, at=at(6), decision="d4"))
-    assert any_store.deliver(deliveries) == (new, known, new)
+    any_store.deliver((new, a_delivery(at(5), decision="d3"), replace(new, at=at(6), decision="d4")))
+    assert any_store.delivered(WEB, SLOW, "f1") == (known,)
+    assert any_store.delivered(WEB, SLOW, "f2") == (new,)
 
 
 def test_of_one_alert_the_latest_start_comes_first(any_store):
@@ -140,7 +142,7 @@ def test_of_one_alert_the_latest_start_comes_first(any_store):
 
 
 def test_no_deliveries_write_nothing(any_store):
-    assert any_store.deliver(()) == ()
+    any_store.deliver(())
     assert any_store.delivered(WEB, SLOW, "f1") == ()
 
 
@@ -163,6 +165,7 @@ def test_the_store_in_memory_tells_as_the_one_on_disk(in_file, batches):
     memory = MemoryStore()
     in_file.prune(before=at(1000), bytes_at_most=1 << 30)
     for batch in batches:
-        assert in_file.deliver(batch) == memory.deliver(batch)
+        in_file.deliver(batch)
+        memory.deliver(batch)
     for fingerprint in ("f1", "f2"):
         assert in_file.delivered(WEB, SLOW, fingerprint) == memory.delivered(WEB, SLOW, fingerprint)
