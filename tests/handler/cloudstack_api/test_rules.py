@@ -451,8 +451,9 @@ def test_what_a_client_gave_is_what_it_reads_again(stage: Stage) -> None:
 def test_a_profile_without_more_parameters_has_empty_maps_for_terraform_plans_a_replacement_without_them(
     stage: Stage,
 ) -> None:
-    (found,) = stage.listed("listAutoScaleVmProfiles", id=stage.group["vmprofileid"])
-    assert (found["otherdeployparams"], found["counterparam"]) == ({}, {})
+    profile = stage.done("createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="small", templateid="web")
+    assert (profile["otherdeployparams"], profile["counterparam"]) == ({}, {})
+    stage.done("deleteAutoScaleVmProfile", id=profile["id"])
 
 
 def test_details_of_a_profile_are_kept_for_clients(stage: Stage) -> None:
