@@ -2,7 +2,7 @@
 
 # Note [What travels is sealed]
 
-Whoever can write into the database can neither have a holder do something nor read a secret: only the machines of
+A person who can write into the database can neither have a holder do something nor read a secret: only the machines of
 workers have the key. Nor can a request be played again: it is sealed for its id and for the epoch in which it was put
 down, and a holder carries out an id once, and only of its own epoch. One that still waits when the lease changes hands
 is withdrawn, and put down anew.

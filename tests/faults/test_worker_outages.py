@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from tests.faults.test_workers import killed
+from tests.support.nightly import nightly
 from tests.support.postgresql import QUICK, Server, running
 from tests.support.postgresql_pair import a_pair
 from tests.support.waiting import until
@@ -27,7 +28,7 @@ NIGHTLY = int(os.environ.get("TRIMTAB_NIGHTLY", "0"))
 ROUNDS = NIGHTLY // 1000 or 1
 pytestmark = [
     pytest.mark.real("postgres"),
-    pytest.mark.skipif(not NIGHTLY, reason="takes minutes: make nightly"),
+    nightly,
 ]
 of_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may cut a network, and make a small disk")
 

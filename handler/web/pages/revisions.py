@@ -55,7 +55,7 @@ class _Page:
 def revisions_page(revisions: Sequence[EntityRevision], before: int | None) -> Markup:
     """Lay out the page's content.
 
-    No value that may be a secret is on it, whoever looks: that one was changed is shown, and nothing else of it.
+    No value that may be a secret is on it, for any visitor: that one was changed is shown, and nothing else of it.
 
     Args:
         revisions: all that the visitor may see, newest first.

@@ -1,4 +1,4 @@
-"""A request over a standby's unix socket is carried out once, by the holder; whoever asked learns what became of it."""
+"""A request over a standby's unix socket is carried out once, by the holder; its caller learns what became of it."""
 
 from __future__ import annotations
 

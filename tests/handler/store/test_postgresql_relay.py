@@ -1,4 +1,4 @@
-"""Requests in a real PostgreSQL: each is taken up once, by the holder alone, while whoever asked still waits."""
+"""Requests in a real PostgreSQL: each is taken up once, by the holder alone, while its caller still waits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def relay(place: PostgresqlPlace, lease: PostgresqlLease):
     relay.close()
 
 
-def test_a_holder_takes_each_request_up_once_and_whoever_asked_reads_its_answer(relay: PostgresqlRelay) -> None:
+def test_a_holder_takes_each_request_up_once_and_its_caller_reads_the_answer(relay: PostgresqlRelay) -> None:
     relay.put_down(ONE)
     relay.put_down(TWO)
     assert relay.progress("r1") == Progress(taken_up=None, answer=None, epoch=1)
