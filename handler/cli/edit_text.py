@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from http import HTTPStatus
+from typing import Any, NoReturn
 
+import typer
 from rich.console import RenderableType
 
+from config.errors import first_lines
 from handler.cli.columns import Column, table
+from handler.cli.terminal import DONE, PROBLEMS, lines, print_json
 from handler.cli.time_format import moment_text
 
 Row = dict[str, Any]
@@ -16,6 +20,18 @@ _NAMED = 5
 """The most groups that a line names."""
 _SHOWN = 200
 """The most edits that a reload prints; ``--json`` has all."""
+
+
+def end_reload(status: int, answer: Row, *, json: bool) -> NoReturn:
+    """Print the result of bringing a file into force, and end the command with its exit code."""
+    refused = status == HTTPStatus.CONFLICT
+    if json:
+        print_json(answer)
+    elif refused:
+        lines(first_lines([f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"]], "problem"))
+    else:
+        lines(reload_lines(answer))
+    raise typer.Exit(PROBLEMS if refused else DONE)
 
 
 def reload_lines(answer: Row) -> Iterator[str]:
@@ -31,7 +47,9 @@ def reload_lines(answer: Row) -> Iterator[str]:
     for edit in edits[:_SHOWN]:
         yield f"{edit['file']}:{edit['line']}: {edit_words(edit)}{_touching(edit['groups'])}"
     if len(edits) > _SHOWN:
-        yield f"and {len(edits) - _SHOWN} more: see trimtab reload --json"
+        yield f"and {len(edits) - _SHOWN} more: see --json"
+    if answer.get("revision") is not None:
+        yield f"revision {answer['revision']} is in force for every daemon over the store"
 
 
 def edit_words(edit: Row) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlencode
 
 import typer
 
-from config.errors import first_lines
 from config.units import GroupId
 from handler.cli.account import account, domain
 from handler.cli.advise import advise
@@ -43,7 +41,6 @@ from handler.cli.snapshot import plan, snapshot
 from handler.cli.store import backup, restore, store
 from handler.cli.terminal import (
     DONE,
-    PROBLEMS,
     USAGE,
     AsJson,
     Group,
@@ -58,7 +55,6 @@ from handler.cli.terminal import (
     instant,
     lines,
     perform,
-    print_json,
     read,
     resize,
     show,
@@ -158,18 +154,10 @@ Direction = Annotated[
 @app.command()
 def reload(state: State = None, json: AsJson = False) -> None:
     """Make the daemon read its file again. With any problem, it keeps its earlier declaration."""
+    from handler.cli.edit_text import end_reload
     from handler.operations.group_operations import ReloadFile
 
-    status, answer = ask(state, json, ReloadFile())
-    if json:
-        print_json(answer)
-    elif status == HTTPStatus.CONFLICT:
-        lines(first_lines([f"{p['file']}:{p['line']}: {p['message']}" for p in answer["problems"]], "problem"))
-    else:
-        from handler.cli.edit_text import reload_lines
-
-        lines(reload_lines(answer))
-    raise typer.Exit(PROBLEMS if status == HTTPStatus.CONFLICT else DONE)
+    end_reload(*ask(state, json, ReloadFile()), json=json)
 
 
 @app.command()
