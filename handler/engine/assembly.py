@@ -1,9 +1,9 @@
-"""Build the groups in memory from the file and the store, and report on it: readiness, and reloads."""
+"""Build the groups in memory from the file and the store, and report what a reload did to them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, replace
 
 from config.errors import Problem
@@ -79,12 +79,3 @@ def reloaded(before: Catalogue, after: Catalogue, edits: tuple[Edit, ...], revis
 def words_of(edits: Iterable[Edit]) -> str:
     """Return edits of the file as one line, each as ``key: before → after``."""
     return "; ".join(edit.words for edit in edits)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DaemonHealth:
-    """Liveness and readiness."""
-
-    ready: bool
-    checks: Mapping[str, str]
-    """Check → ``ok`` or what is wrong."""

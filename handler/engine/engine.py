@@ -15,8 +15,9 @@ from config.model.edits import Edit
 from config.units import GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
-from handler.engine.assembly import DaemonHealth, furnish, share_clouds, words_of
+from handler.engine.assembly import furnish, share_clouds, words_of
 from handler.engine.declared import Declared, at_start, log_declared
+from handler.engine.health import DaemonHealth, StoreWatch, health_of
 from handler.engine.ownership import Ownership
 from handler.engine.parts import EngineParts
 from handler.engine.quotas import AccountQuotas
@@ -75,6 +76,7 @@ class Engine:
             saw=self._saw,
             rested=lambda runtime: self.reports.rested(runtime, parts.converger.rival),
         )
+        self._store_watch = StoreWatch(parts.store, parts.clock)
         self._member_times = MemberTimesWatch(parts.store, self.runtimes)
         self._decider = Decider(
             runtimes=self.runtimes,
@@ -191,6 +193,7 @@ class Engine:
         self._chores = [
             asyncio.create_task(self._every(_FLUSH, "flush", self._flush)),
             asyncio.create_task(self._every(_WATCH, "watch", self._balancer_watch.look)),
+            asyncio.create_task(self._every(_WATCH, "store", self._store_watch.look)),
             asyncio.create_task(self._every(_WATCH, "clock", self._look_at_clock)),
             asyncio.create_task(self._every(_WATCH, "member_times", self._member_times.look)),
             asyncio.create_task(self._every(_WATCH, "recording", self.recordings.keep)),
@@ -273,19 +276,9 @@ class Engine:
             logs.say("group_deleted", group=runtime.id)
 
     def health(self) -> DaemonHealth:
-        """Ready when every loop runs and every group is decided on time."""
-        now = self.parts.clock().wall
-        dead = [task.get_name() for task in self._loops() if task.done()]
-        late = sorted(runtime.id for runtime in self.runtimes.values() if runtime.is_overdue(now))
-        checks = {
-            "catalogue": "ok" if self._declared is not None else "not read yet",
-            "loops": f"ended: {', '.join(dead)}" if dead else "ok",
-            "decisions": f"late: {', '.join(late[:5])}" if late else "ok",
-            "store": next(
-                (runtime.unrecorded for runtime in self.runtimes.values() if runtime.unrecorded is not None), "ok"
-            ),
-        }
-        return DaemonHealth(ready=all(check == "ok" for check in checks.values()), checks=checks)
+        """Return whether the daemon is ready, and what is wrong."""
+        taken, store = self._declared is not None, self._store_watch.problem
+        return health_of(self.runtimes.values(), self._loops(), self.parts.clock(), taken=taken, store=store)
 
     async def take(self, declared: Declared, *, by: str, over: DeclaredOverApi = NOTHING_OVER_API) -> tuple[Edit, ...]:
         """Bring a declaration into force, once the store has it, with what ``over`` the API it comes by.

@@ -15,9 +15,10 @@ from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import Counter, source_word
 from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
 from handler.engine.applying import Applying
-from handler.engine.assembly import DaemonHealth, Reloaded
+from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Declaring
 from handler.engine.engine import Engine
+from handler.engine.health import DaemonHealth
 from handler.operations.account_admin import AccountAdmin
 from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising

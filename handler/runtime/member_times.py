@@ -28,15 +28,17 @@ class MemberTimesWatch:
     def __init__(self, store: Store, runtimes: Mapping[GroupId, GroupRuntime]) -> None:
         self._store, self._runtimes = store, runtimes
         self._passes: dict[GroupId, LastPass] = {}
-        """The pass that was last looked at."""
+        """The pass that was last looked at, and brought nothing that is not learned."""
         self._newest: dict[GroupId, _Newest] = {}
 
     async def look(self) -> None:
-        """Learn what the last passes of all groups may have brought."""
-        due = list(islice((runtime.id for runtime in self._runtimes.values() if self._is_due(runtime)), _AT_ONCE))
+        """Learn what the last passes of all groups may have brought. Raises as `learn`; the next look does it then."""
         self._passes = {group: seen for group, seen in self._passes.items() if group in self._runtimes}
+        self._newest = {group: newest for group, newest in self._newest.items() if group in self._runtimes}
+        due = dict(islice((due for each in self._runtimes.values() if (due := self._due(each))), _AT_ONCE))
         if due:
             await self.learn(due)
+            self._newest |= due  # not before: what the store could not tell now is asked next time
 
     async def learn(self, groups: Iterable[GroupId]) -> None:
         """Learn the times of groups from all that the store has of them.
@@ -50,16 +52,17 @@ class MemberTimesWatch:
             if group in self._runtimes:
                 self._runtimes[group].times = times
 
-    def _is_due(self, runtime: GroupRuntime) -> bool:
+    def _due(self, runtime: GroupRuntime) -> tuple[GroupId, _Newest] | None:
+        """Return what a group's times are to be learned for; ``None``: they are learned."""
         seen = runtime.seen
         if seen is None or seen is self._passes.get(runtime.id):
-            return False
-        self._passes[runtime.id] = seen
+            return None
         entered = [member.record.in_service_at for member in seen.world.members if member.record is not None]
-        newest = max((at for at in entered if at is not None), default=None)
-        before, now = self._newest.get(runtime.id), (runtime.definition.profile_digest, newest)
-        self._newest[runtime.id] = now
-        return before != now
+        newest = runtime.definition.profile_digest, max((at for at in entered if at is not None), default=None)
+        if newest != self._newest.get(runtime.id):
+            return runtime.id, newest
+        self._passes[runtime.id] = seen
+        return None
 
     def _times(self, group: GroupId, profile: str) -> MemberTimes:
         members = self._store.member_spans(group, NEWEST)

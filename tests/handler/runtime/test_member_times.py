@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
+from config.errors import StoreError
 from config.units import CloudId, GroupId, Instant
 from handler.planning.world import Record
+from handler.ports.stored import MemberSpans
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.member_times import MemberTimesWatch
 from tests.handler.runtime.test_statuses import a_runtime
@@ -71,6 +75,34 @@ def test_a_pass_that_found_no_other_member_asks_the_store_nothing() -> None:
         assert runtime.times is before
 
     asyncio.run(scene())
+
+
+class AwayOnce(MemoryStore):
+    """Cannot be read the first time."""
+
+    away = True
+
+    def member_spans(self, group: GroupId, newest: int) -> tuple[MemberSpans, ...]:
+        if self.away:
+            self.away = False
+            raise StoreError("it cannot be reached")
+        return super().member_spans(group, newest)
+
+
+def test_what_the_store_could_not_tell_is_asked_again() -> None:
+    store, runtime = AwayOnce(), a_runtime(2)
+    watch = MemberTimesWatch(store, {WEB: runtime})
+
+    async def scene() -> None:
+        first = a_booted(1, 90.0, runtime.definition.profile_digest)
+        store.save((first,), CloudId("local"))
+        shown(runtime, first)
+        with pytest.raises(StoreError):
+            await watch.look()
+        await watch.look()
+
+    asyncio.run(scene())
+    assert runtime.times.boot is not None
 
 
 def test_a_group_that_was_deleted_is_passed_over() -> None:
