@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -10,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from config.errors import Refused
 from config.units import MemberName
+from handler.identity.actors import BECAUSE_AT_MOST
 from handler.operations.address import right_of
 from handler.operations.daemon_operations import AbandonGarbage
 from handler.operations.facade import Operations
@@ -75,9 +77,10 @@ class _InstallationPages:
 
     async def abandon(self, request: Request) -> Response:
         """Forget what a form names, or say why not."""
-        name = form_of(await request.body()).get("name", "")
+        form = form_of(await request.body())
+        by = replace(actor_of(request), because=form.get("because", "").strip()[:BECAUSE_AT_MOST])
         try:
-            await perform(self._operations, AbandonGarbage(name=MemberName(name)), actor_of(request))
+            await perform(self._operations, AbandonGarbage(name=MemberName(form.get("name", ""))), by)
         except (Refused, NoSuch) as error:
             return await self.garbage(request, str(error))
         return RedirectResponse(GARBAGE, _SEE_OTHER)

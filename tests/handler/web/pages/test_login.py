@@ -177,10 +177,12 @@ def test_garbage_is_for_operators_to_see_and_for_admins_to_abandon_and_the_trail
     wanted = {"name": "web-zzzzzz-1"}
     assert posted(daemon, "/garbage", wanted, Cookie=ada.cookie).status == 403, "no CSRF token"
     assert posted(daemon, "/garbage", {**wanted, "csrf": bob.csrf}, Cookie=bob.cookie).status == 403
-    refused = posted(daemon, "/garbage", {**wanted, "csrf": ada.csrf}, Cookie=ada.cookie)
+    given = {**wanted, "csrf": ada.csrf, "because": "its disk is kept for the auditors"}
+    refused = posted(daemon, "/garbage", given, Cookie=ada.cookie)
     assert (refused.status, "there is no garbage named web-zzzzzz-1" in refused.text) == (409, True)
     trail = ada.get("/audit?who=ada").text
     assert "DELETE /garbage/web-zzzzzz-1" in trail
+    assert "its disk is kept for the auditors" in trail
     assert '<td data-label="Who">bob' not in trail
 
 
