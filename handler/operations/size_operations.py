@@ -109,7 +109,7 @@ class ResumeGroup:
 
 @over("POST", "/pause", "pause", body="FleetPauseBody", verb=Verb.PAUSE, on=installation)
 class PauseFleet:
-    """Pause all groups, as one group is paused; ``because`` is shown wherever the pause is."""
+    """Pause all groups, as one group is paused; ``because``, or else the request's reason, is shown with the pause."""
 
     decisions_only: bool = False
     direction: Direction | None = None
@@ -119,7 +119,7 @@ class PauseFleet:
         paused = await operations.pauses.pause_all(
             decisions_only=self.decisions_only,
             direction=self.direction,
-            because=" ".join(self.because.split()),
+            because=" ".join((self.because or by.because).split()),
             by=by.name,
         )
         return {"fleet_pause": paused}

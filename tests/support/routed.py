@@ -28,6 +28,7 @@ AN_ENTITY = OnEntity(Section.POLICIES, "out")
 """Likewise."""
 READING: dict[str, tuple[Verb, Reach | None]] = {
     "/": (Verb.READ, OWN),
+    "/acts": (Verb.READ, INSTALLATION),
     "/audit": (Verb.AUDIT, INSTALLATION),
     "/declared": (Verb.READ, OWN_ACCOUNT),
     "/declared/revisions": (Verb.READ, OWN_ACCOUNT),

@@ -1,4 +1,4 @@
-"""``/groups/{group}/acts``: dialogs that say what will happen. The requests that they send go to the API."""
+"""``/groups/{group}/acts`` and ``/acts``: dialogs that say what will happen. Their requests go to the API."""
 
 from __future__ import annotations
 
@@ -20,21 +20,27 @@ from handler.operations.plan_text import plan_lines
 from handler.operations.registry import perform
 from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
-from handler.web.needs import READS, actor_of
-from handler.web.pages.acts import ActBar, Allowed, act_bar, dialog_of
+from handler.web.needs import READS, READS_ALL, actor_of
+from handler.web.pages.acts import ACTS, ActBar, Allowed, act_bar, dialog_of, fleet_bar, fleet_dialog
 from handler.web.pages.addresses import ActAsked
 from handler.web.pages.frame import PAGE_HEADERS
-from handler.web.pages.offers import Offer, Topic, member_offers, offers_of, size_now
+from handler.web.pages.offer import Offer
+from handler.web.pages.offers import Topic, member_offers, offers_of, size_now
+from handler.web.pages.pause_offers import pausing_fleet
 from handler.web.render import planned
 
 
 def build_acts(operations: Operations) -> APIRouter:
-    """Make the route."""
+    """Make the routes."""
     routes, acts = APIRouter(include_in_schema=False), ActDialogs(operations)
 
     @routes.get("/groups/{group}/acts", dependencies=[READS])
     async def dialog(request: Request, group: str, asked: Annotated[ActAsked, Query()]) -> Response:
         return HTMLResponse(await acts.dialog(GroupId(group), asked, actor_of(request)), headers=PAGE_HEADERS)
+
+    @routes.get(ACTS, dependencies=[READS_ALL])
+    async def of_all_groups(request: Request) -> Response:
+        return HTMLResponse(acts.of_fleet(actor_of(request)), headers=PAGE_HEADERS)
 
     return routes
 
@@ -51,6 +57,15 @@ class ActDialogs:
             return None
         tunes = self._operations.authorising.allows(actor, Right(Verb.TUNE, on_groups((status.group,))))
         return act_bar(status, self._allowed(actor), tunes=tunes)
+
+    def fleet_bar(self, actor: Actor | None) -> ActBar | None:
+        """Return what the page of all groups offers; ``None``: nothing."""
+        return None if actor is None else fleet_bar(self._allowed(actor))
+
+    def of_fleet(self, actor: Actor) -> Markup:
+        """Return the dialog of the pause of all groups, as things are now."""
+        offers = pausing_fleet(self._operations.pauses.fleet_pause(), len(self._operations.groups()))
+        return fleet_dialog(offers, self._allowed(actor))
 
     async def dialog(self, group: GroupId, asked: ActAsked, actor: Actor) -> Markup:
         """Return one dialog, as things are now. Raises `NoSuch` and `StoreError`."""

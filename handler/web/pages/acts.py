@@ -1,4 +1,4 @@
-"""The buttons of a group's page and their dialogs: of all offers, those that the person who looks is allowed."""
+"""Buttons and their dialogs, of a group and of all groups: of all offers, those that the visitor is allowed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from handler.operations.registry import Operation
 from handler.planning.status import GroupStatus
 from handler.web.pages.frame import href
 from handler.web.pages.layout import PageTemplate
-from handler.web.pages.offers import ON_MEMBERS, Offer, Topic, offers_of
+from handler.web.pages.offer import Offer
+from handler.web.pages.offers import ON_MEMBERS, Topic, offers_of
+from handler.web.pages.pause_offers import pausing_fleet
 
+ACTS = "/acts"
+"""Where the dialog of what concerns all groups is."""
 _TEMPLATE = PageTemplate("acts.html")
 _ANY = MemberName("any")
 """Stands for a member where only the right matters: it is the same for every member of a group."""
@@ -51,7 +55,9 @@ class Dialog:
     title: str
     choices: tuple[Choice, ...]
     size: int | None = None
-    """The size that a field shows; ``None``: there is no such field."""
+    """The size that a field shows, and the first choice is its own; ``None``: there is no such field."""
+    reason: str = "Reason, for the audit trail"
+    """The label of the field for it."""
     refused: str = "Your role allows none of this."
     """Why there is nothing to choose from."""
 
@@ -93,6 +99,20 @@ def act_bar(status: GroupStatus, allowed: Allowed, *, tunes: bool = False) -> Ac
         member_dialog=f"{path}?member=" if members else "",
         tuning=f"{href(status.group)}/tune" if tunes else "",
     )
+
+
+def fleet_bar(allowed: Allowed) -> ActBar | None:
+    """Return the button that leads to the pause of all groups; ``None``: it is not allowed."""
+    if not any(allowed(offer.operation) for offer in pausing_fleet(None, 0)):
+        return None
+    return ActBar(buttons=(Button("act-fleet", "Pause the fleet…", ACTS),), member_dialog="", tuning="")
+
+
+def fleet_dialog(offers: Iterable[Offer], allowed: Allowed) -> Markup:
+    """Lay out the dialog of what concerns all groups."""
+    choices = tuple(_choice(offer) for offer in offers if allowed(offer.operation))
+    reason = "Reason, shown wherever the pause is, and kept by the audit trail"
+    return _TEMPLATE("dialog", Dialog(title="Pause the fleet", choices=choices, reason=reason))
 
 
 def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, size: int | None = None) -> Markup:

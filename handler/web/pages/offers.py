@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from config.model.catalogue import Mode
 from handler.operations.group_operations import ConvergeGroup, EndRollback, RollBack, StartRoll, StopRoll
 from handler.operations.member_operations import DeleteMember, EvictMember, ProtectMember, ReplaceMember
 from handler.operations.outcomes import RevisionStatus
-from handler.operations.registry import Operation
-from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
+from handler.operations.size_operations import ScaleGroup
 from handler.operations.size_tags import size_tag
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
 from handler.web.pages.figures import minute
-from trigger.explain.time_words import say_pause
+from handler.web.pages.offer import Offer
+from handler.web.pages.pause_offers import pausing
 from trigger.explain.words import sentence_of
 from trigger.reasons import Reason
 from trigger.requests import Pause
@@ -37,20 +36,6 @@ class Topic(enum.Enum):
     PAUSE = "pause"
     CONVERGE = "converge"
     ROLL = "roll"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """One thing that a person may do now."""
-
-    operation: Operation
-    label: str
-    happens: tuple[str, ...]
-    """What will happen, in sentences."""
-    done: str
-    """What has happened, where the answer has no words of its own."""
-    lines: tuple[str, ...] = ()
-    """What changes of a declaration, line by line."""
 
 
 def offers_of(
@@ -74,9 +59,9 @@ def offers_of(
     """
     match topic:
         case Topic.SCALE:
-            return (_scaling(status, size_now(status) if size is None else size, becomes_quiet),)
+            return tuple(_scaling(status, size_now(status) if size is None else size, becomes_quiet))
         case Topic.PAUSE:
-            return tuple(_pausing(status))
+            return tuple(pausing(status))
         case Topic.CONVERGE:
             return (_converging(status, plan),)
         case Topic.ROLL:
@@ -90,21 +75,30 @@ def size_now(status: GroupStatus) -> int:
     return status.minimum if status.desired is None else status.desired
 
 
-def _scaling(status: GroupStatus, size: int, becomes_quiet: bool) -> Offer:
+def _scaling(status: GroupStatus, size: int, becomes_quiet: bool) -> Iterator[Offer]:
+    """Yield the size, and after a refusal that force overcomes, the forced size."""
     tag = size_tag(status.revision, status.desired)  # what is carried out is what was shown, or nothing
-    return Offer(
+    refusal = _refusal(status, size)
+    yield Offer(
         operation=ScaleGroup(group=status.group, size=size, if_match=tag),
         label=f"Scale to {size}",
-        happens=tuple(_scaled(status, size, becomes_quiet)),
+        happens=tuple(_scaled(status, size, becomes_quiet, refusal)),
         done=f"The desired size is {size}.",
     )
+    if refusal is not None and size != status.desired and _refusal(status, size, force=True) is None:
+        yield Offer(
+            operation=ScaleGroup(group=status.group, size=size, force=True, if_match=tag),
+            label=f"Force {size}",
+            happens=(*_forced(status, size), *_scaled(status, size, becomes_quiet, None)),
+            done=f"The desired size is {size}.",
+        )
 
 
-def _scaled(status: GroupStatus, size: int, becomes_quiet: bool) -> Iterator[str]:
+def _scaled(status: GroupStatus, size: int, becomes_quiet: bool, refusal: Reason | None) -> Iterator[str]:
     before, quiet = status.desired, " The group's quiet time begins." if becomes_quiet else ""
     if before is not None:
         yield _change(status, size)
-    if (refusal := _refusal(status, size)) is not None:
+    if refusal is not None:
         yield _refused(sentence_of(refusal))
     elif before is None or before == size:
         yield "Nothing changes."
@@ -119,6 +113,17 @@ def _scaled(status: GroupStatus, size: int, becomes_quiet: bool) -> Iterator[str
         )
 
 
+def _forced(status: GroupStatus, size: int) -> Iterator[str]:
+    """Yield what is special about a size that is forced. Source: `trigger.guards.gate`."""
+    if not status.minimum <= size <= status.maximum:
+        yield "The size is outside the bounds. It stays until the next decision that is accepted, also by a policy."
+    stopped = _stopped(status)
+    if stopped is Pause.ALL:
+        yield "The pause stays: members change once a person ends it."
+    elif stopped is not Pause.NO:
+        yield "The pause of decisions stays, and this size goes past it."
+
+
 def _change(status: GroupStatus, size: int) -> str:
     return f"Desired size {status.desired} → {size}, bounds {status.minimum}–{status.maximum}."
 
@@ -131,17 +136,20 @@ def _members(count: int) -> str:
     return "1 member" if count == 1 else f"{count} members"
 
 
-def _refusal(status: GroupStatus, size: int) -> Reason | None:
+def _refusal(status: GroupStatus, size: int, *, force: bool = False) -> Reason | None:
     """Return why the daemon would refuse a person's size, as far as the status shows. Source: `trigger.decide`."""
-    if (halted := _halted(status)) is not None or status.desired is None:
+    halted, insists = _halted(status), force and _stopped(status).halts
+    if status.desired is None:
         return halted or Reason.NOT_LISTED
+    if halted is not None and not (insists and halted is Reason.PAUSED):
+        return halted
     if size == status.desired:
         return None
-    if _stopped(status).stops(Direction.OUT if size > status.desired else Direction.IN):
+    if not force and _stopped(status).stops(Direction.OUT if size > status.desired else Direction.IN):
         return Reason.PAUSED
     if size > status.maximum:
-        return Reason.ABOVE_MAX
-    return Reason.BELOW_MIN if size < status.minimum else None
+        return None if force else Reason.ABOVE_MAX
+    return Reason.BELOW_MIN if size < status.minimum and not insists else None
 
 
 def _halted(status: GroupStatus) -> Reason | None:
@@ -158,43 +166,6 @@ def _halted(status: GroupStatus) -> Reason | None:
 def _stopped(status: GroupStatus) -> Pause:
     fleet = status.fleet_pause
     return status.pause if fleet is None else status.pause.also(fleet.pause)
-
-
-def _pausing(status: GroupStatus) -> Iterator[Offer]:
-    group, fleet = status.group, status.fleet_pause
-    if status.pause is not Pause.NO:
-        stays = "" if fleet is None else f" The whole fleet stays as it is: {say_pause(fleet.pause)}."
-        yield Offer(
-            operation=ResumeGroup(group=group),
-            label="Resume",
-            happens=(f"Now: {say_pause(status.pause)}. Decisions and convergence go on.{stays}",),
-            done=f"{group} is resumed.",
-        )
-    if status.pause is not Pause.ALL:
-        yield Offer(
-            operation=PauseGroup(group=group),
-            label="Pause everything",
-            happens=(
-                "Nothing is decided, and no member is made, repaired or removed, until a person resumes.",
-                "Calls that run finish.",
-            ),
-            done=f"{group} is paused.",
-        )
-    if status.pause is not Pause.DECISIONS:
-        yield Offer(
-            operation=PauseGroup(group=group, decisions_only=True),
-            label="Pause decisions",
-            happens=("The desired size stays as it is. Lost and broken members are replaced as before.",),
-            done=f"Decisions of {group} are paused.",
-        )
-    for direction, word in ((Direction.OUT, "larger"), (Direction.IN, "smaller")):
-        if not status.pause.stops(direction):
-            yield Offer(
-                operation=PauseGroup(group=group, direction=direction),
-                label=f"Pause scale-{direction.value}",
-                happens=(f"The group gets no {word}; all else goes on.",),
-                done=f"Scale-{direction.value} of {group} is paused.",
-            )
 
 
 def _converging(status: GroupStatus, plan: Iterable[str]) -> Offer:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from config.model.catalogue import Mode
 from config.units import GroupId
 from handler.planning.status import BY_SEVERITY, GroupOutline, MemberState, severity
+from handler.web.pages.acts import ActBar
 from handler.web.pages.charts import Stroke, Trace, gap_of, sparkline
 from handler.web.pages.choosing import NEEDY, STATES, TROUBLE, Choice, Sort, missing
 from handler.web.pages.facts import Glance
@@ -87,17 +88,24 @@ class ChoiceForm:
     """Why no group is shown; empty: some are."""
 
 
-def first_page(outlines: Sequence[GroupOutline], rows: Iterable[tuple[Markup, bool]], choice: Choice) -> Markup:
+def first_page(
+    outlines: Sequence[GroupOutline],
+    rows: Iterable[tuple[Markup, bool]],
+    choice: Choice,
+    acts: ActBar | None = None,
+) -> Markup:
     """Lay out the first page's content.
 
     Args:
         outlines: of all groups.
         rows: each group as `row` lays it out, in the order of the page, and whether it is shown at first.
         choice: what a person has chosen.
+        acts: what the person may do with all groups; ``None``: nothing.
     """
     lines = list(rows)
     form = form_of(choice, sum(shown for _, shown in lines), len(lines))
-    return _TEMPLATE("first", fleet_parts(outlines), form, [line if shown else _hidden(line) for line, shown in lines])
+    shown = [line if shown else _hidden(line) for line, shown in lines]
+    return _TEMPLATE("first", fleet_parts(outlines), form, shown, acts)
 
 
 def _hidden(line: Markup) -> Markup:

@@ -96,8 +96,10 @@ class Console:
         outlines = [made.outline for made in rows.values()]
         ordered = [rows[group] for group in order(outlines, choice.sort)]
         shown = [(made.markup, choice.shows(made.outline, why(made.outline))) for made in ordered]
-        main = await asyncio.to_thread(first_page, outlines, shown, choice)
-        return self._page("Trimtab", main, f"/events?since={mark}", scripts=_FLEET, visitor=visitor)
+        acts = self._acts.fleet_bar(visitor.actor)
+        main = await asyncio.to_thread(first_page, outlines, shown, choice, acts)
+        scripts = _FLEET if acts is None else (*_FLEET, "acts.js")
+        return self._page("Trimtab", main, f"/events?since={mark}", scripts=scripts, visitor=visitor)
 
     async def group(self, group: GroupId, grants: Grants, asked: TimeAsked, visitor: Visitor = NO_LOGIN) -> Response:
         """Return one group's page, or a page that says that there is no such group, or no such time."""

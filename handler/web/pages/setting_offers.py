@@ -9,7 +9,7 @@ from handler.operations.setting_changes import SettingChange
 from handler.operations.setting_operations import ApplySettings, BeginCanary, EndCanary, ReturnSettings
 from handler.ports.settings import AppliedSettings
 from handler.web.pages.figures import minute
-from handler.web.pages.offers import Offer
+from handler.web.pages.offer import Offer
 
 
 def apply_offer(group: GroupId, values: Mapping[str, str], change: SettingChange) -> Offer:

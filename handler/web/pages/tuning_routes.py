@@ -22,7 +22,7 @@ from handler.web.needs import TUNES, actor_of, session_of
 from handler.web.pages.acts import dialog_of, refusing
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.frame import PAGE_HEADERS, href
-from handler.web.pages.offers import Offer
+from handler.web.pages.offer import Offer
 from handler.web.pages.setting_offers import applied_words, apply_offer, canary_offer, end_canary_offer, return_offer
 from handler.web.pages.setting_shown import Applying, CanaryShown, canary_of
 from handler.web.pages.tuning import (

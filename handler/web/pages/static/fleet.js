@@ -20,7 +20,7 @@ function fits(line) {
   return q.value.toLowerCase().split(/\s+/).every(word => text.includes(word));
 }
 
-function choose() {
+function showFitting() {
   let shown = 0;
   for (const line of lines.values()) {
     const hidden = !fits(line);
@@ -60,23 +60,23 @@ function hearLines({rows, gone}) {
     lines.delete(name);
   }
   arrange();
-  choose();
+  showFitting();
 }
 
-function chosen() {
+function keepChoice() {
   const wanted = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && value !== "worst"));
   history.replaceState(null, "", wanted.size ? `/?${wanted}` : "/");
   arrange();
-  choose();
+  showFitting();
 }
 
 if (list) {
-  form.addEventListener("input", chosen);
+  form.addEventListener("input", keepChoice);
   form.addEventListener("submit", event => {
     event.preventDefault();
-    chosen();
+    keepChoice();
   });
   document.addEventListener("told", ({detail}) => hearLines(detail));
   arrange();
-  choose(); // a browser that goes back restores the fields, not the list
+  showFitting(); // a browser that goes back restores the fields, not the list
 }

@@ -126,6 +126,7 @@ def test_a_refusal_is_reported_in_words_before_and_after(page: Page) -> None:
     assert "this is refused: more than max" in page.run(_DIALOG)
     press(page, _BUTTON)
     page.until("document.querySelector('#acting .answer.refused')?.textContent.startsWith('Refused: more than max')")
+    choose(page, "Force 9")
     assert [problem for problem in page.problems if "/groups/web/size" not in problem] == []
 
 
@@ -147,6 +148,20 @@ def test_a_group_is_paused_and_resumed(page: Page) -> None:
     choose(page, "Resume")
     carry_out(page, "web is resumed.")
     page.until(f"!{_BADGE}.includes('paused')")
+    assert not page.problems
+
+
+def test_the_fleet_is_paused_with_a_reason_and_resumed(daemon: Daemon, page: Page) -> None:
+    page.go(f"http://127.0.0.1:{daemon.port}/")
+    press(page, "#act-fleet")
+    choose(page, "Pause scale-in")
+    page.run("document.querySelector('#acting [name=because]').value = 'until the fair is over'")
+    carry_out(page, "Scale-in is paused: 1 group.")
+    page.until("document.querySelector('.fleet-pause')?.textContent.includes('until the fair is over')")
+    press(page, "#act-fleet")
+    choose(page, "Resume the fleet")
+    carry_out(page, "The fleet is resumed.")
+    page.until("!document.querySelector('.fleet-pause')")
     assert not page.problems
 
 

@@ -20,11 +20,14 @@ from handler.operations.registry import Operation
 from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
-from handler.web.pages.acts import Allowed, act_bar, dialog_of
-from handler.web.pages.offers import ON_MEMBERS, Offer, Topic, member_offers, offers_of
+from handler.web.pages.acts import Allowed, act_bar, dialog_of, fleet_bar
+from handler.web.pages.offer import Offer
+from handler.web.pages.offers import ON_MEMBERS, Topic, member_offers, offers_of
+from handler.web.pages.pause_offers import pausing_fleet
 from tests.support.pages import a_member, a_status
 from tests.support.store import at
-from trigger.requests import FleetPause, Pause
+from tests.support.trigger import a_group, a_person, decided
+from trigger.requests import FleetPause, GroupState, Pause
 
 PAUSED = replace(a_status(a_member()), pause=Pause.ALL)
 
@@ -85,8 +88,8 @@ def test_every_offer_says_what_happens_and_what_has_happened() -> None:
 
 
 def foreseen(status: GroupStatus, size: int) -> str:
-    (offer,) = offers_of(Topic.SCALE, status, size)
-    return " ".join(offer.happens)
+    first, *_ = offers_of(Topic.SCALE, status, size)
+    return " ".join(first.happens)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,60 @@ def test_no_quiet_time_is_promised_where_it_is_none(size: int) -> None:
 def test_a_size_that_is_sent_holds_only_for_the_size_that_was_shown() -> None:
     (offer,) = offers_of(Topic.SCALE, replace(a_status(), revision=7), 5)
     assert offer.operation == ScaleGroup(group=a_status().group, size=5, if_match='"7.3"')
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5, 10, 12])
+@pytest.mark.parametrize("fleet", [None, Pause.ALL, Pause.IN])
+@pytest.mark.parametrize("pause", Pause)
+def test_force_is_offered_where_it_and_nothing_less_is_accepted(pause: Pause, fleet: Pause | None, size: int) -> None:
+    stopped = None if fleet is None else FleetPause(pause=fleet, by="ada", since=at(0))
+    group, status = a_group(minimum=2, maximum=10), replace(a_status(), pause=pause, fleet_pause=stopped)
+    state = GroupState(pause=pause, fleet_pause=stopped)
+
+    def is_accepted(*, force: bool) -> bool:
+        decision = decided(a_person(size, force=force), desired=status.desired, group=group, state=state)
+        return decision.winner is not None
+
+    plain, *forced = offers_of(Topic.SCALE, status, size)
+    refused = not is_accepted(force=False)
+    assert ("this is refused" in " ".join(plain.happens), bool(forced)) == (
+        refused,
+        refused and is_accepted(force=True),
+    )
+
+
+def test_a_forced_size_says_how_long_it_stays_and_what_a_pause_does_to_it() -> None:
+    _, outside = offers_of(Topic.SCALE, a_status(), 12)
+    assert outside.operation == ScaleGroup(group=a_status().group, size=12, force=True, if_match='"1.3"')
+    assert "outside the bounds" in outside.happens[0]
+    assert "9 members more" in " ".join(outside.happens)
+    _, paused = offers_of(Topic.SCALE, PAUSED, 5)
+    assert "members change once a person ends it" in paused.happens[0]
+    assert len(offers_of(Topic.SCALE, PAUSED, 3)) == 1, "the size of now needs no force"
+
+
+@pytest.mark.parametrize(
+    ("pause", "labels"),
+    [
+        (None, ["Pause everything", "Pause decisions", "Pause scale-out", "Pause scale-in"]),
+        (Pause.IN, ["Resume the fleet", "Pause everything", "Pause decisions", "Pause scale-out"]),
+        (Pause.ALL, ["Resume the fleet", "Pause decisions"]),
+    ],
+)
+def test_the_fleet_is_paused_and_resumed_with_the_number_of_groups_it_concerns(
+    pause: Pause | None, labels: list[str]
+) -> None:
+    fleet = None if pause is None else FleetPause(pause=pause, by="ada", since=at(0))
+    offers = tuple(pausing_fleet(fleet, 1200))
+    assert [offer.label for offer in offers] == labels
+    assert all("1,200 groups" in " ".join(offer.happens) for offer in offers)
+
+
+def test_only_who_may_pause_all_groups_has_a_button_for_it() -> None:
+    assert fleet_bar(with_role(UserRole.OPERATOR)) is not None
+    assert fleet_bar(with_role(UserRole.VIEWER)) is None
+    some = Grants(VERBS[UserRole.OPERATOR], frozenset({a_status().group}))
+    assert fleet_bar(lambda operation: some.ruling(right_of(operation)).value == "allowed") is None
 
 
 @pytest.mark.parametrize(
