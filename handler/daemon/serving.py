@@ -199,7 +199,6 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
         try:
             yield over_unix
         finally:
-            await operations.capabilities.stop()
             operations.pulse.close()  # else the stop waits for streams of events
 
 

@@ -98,6 +98,7 @@ class Engine:
             clock=parts.clock,
             inbox=parts.inbox,
             counts=self.reports.metrics,
+            look=self.keeper.observe,
         )
         self.ownership = Ownership()
         self.users = KnownUsers(parts.store, lambda: parts.clock().wall, self.ownership.groups_of)

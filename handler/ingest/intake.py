@@ -1,9 +1,9 @@
-"""All that comes in from outside, put together: webhooks, the alerts that they bring, and pushed values."""
+"""All that comes in from outside, put together: webhooks, the alerts that they bring, pushed values, and events."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.notifications import Sender
 from handler.ingest.alerts.replies import AlertResult
+from handler.ingest.capabilities.looks import EventLooks
 from handler.ingest.pushes.judging import PushResult as Pushed
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.ingest.pushes.pushed_values import PushShape
@@ -49,7 +50,7 @@ class Counts(Protocol):
 
 
 class Ingest:
-    """Alerts and pushed values, from the first start to the end of the daemon."""
+    """Alerts, pushed values and events of clouds, from the first start to the end of the daemon."""
 
     def __init__(  # noqa: PLR0913  # what both ways in have in common
         self,
@@ -61,6 +62,7 @@ class Ingest:
         clock: Callable[[], Moment],
         inbox: Inbox,
         counts: Counts,
+        look: Callable[[GroupRuntime], Awaitable[object]],
     ) -> None:
         self.hooks = Hooks(store, inbox.read_secret, lambda: clock().wall)
         self.dispatcher = AlertDispatcher(
@@ -82,6 +84,7 @@ class Ingest:
             clock=clock,
             count=counts.pushed,
         )
+        self.looks = EventLooks(runtimes, look)
 
     async def start(self) -> None:
         """Read the webhooks, and take alerts. Raises `StoreError`."""
@@ -89,7 +92,8 @@ class Ingest:
         self.alerting.start()
 
     async def stop(self) -> None:
-        """Take no more alerts; those that were taken are answered."""
+        """Take no more alerts; those that were taken are answered. Looks that events began are given up."""
+        await self.looks.stop()
         await self.alerting.stop()
 
     def tasks(self) -> Sequence[asyncio.Task[None]]:
@@ -103,3 +107,4 @@ class Ingest:
     def forget(self, group: GroupId) -> None:
         """A group is gone."""
         self.pushing.forget(group)
+        self.looks.forget(group)

@@ -16,12 +16,10 @@ from handler.ingest.alerts import signatures
 from handler.ingest.alerts.notifications import UnreadablePayload
 from handler.ingest.alerts.replies import AlertResult
 from handler.ingest.capabilities import events, orders, signed_urls
-from handler.ingest.capabilities.events import CloudNews
-from handler.ingest.capabilities.looks import GroupLooks
+from handler.ingest.capabilities.looks import LooksBegun
 from handler.ingest.capabilities.orders import NoAlarm
-from handler.operations.lookup import NoSuch, runtime_of
+from handler.operations.lookup import NoSuch
 from handler.operations.outcomes import Asked
-from handler.planning.launches import LaunchId
 from handler.ports.alerts import HookUse, StoredHook
 
 AT_ONCE = 256
@@ -43,16 +41,6 @@ class CapabilityRequest:
     headers: Mapping[str, str] = field(repr=False)
     """By lower-case name."""
     body: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LooksBegun:
-    """The groups that an event concerns."""
-
-    now: tuple[GroupId, ...]
-    """They are looked at at once."""
-    soon: tuple[GroupId, ...]
-    """They were looked at within the last ten seconds, and are again when those are over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +75,6 @@ class CapabilityAdmin:
         self._fresh_id = fresh_id
         self._waiting = 0
         self._noted: dict[tuple[str, str], Instant] = {}
-        self._looks = GroupLooks(self._look)
-
-    async def stop(self) -> None:
-        """Give up looks that are under way."""
-        await self._looks.stop()
 
     async def take(self, request: CapabilityRequest) -> CapabilityOutcome:
         """Do what a request asks for, and return its outcome once that is on disk."""
@@ -186,33 +169,7 @@ class CapabilityAdmin:
         news = events.read(request.body)
         if isinstance(news, UnreadablePayload):
             return CapabilityRefusal(result=AlertResult.UNREADABLE, message=news.message)
-        concerned = [group for group in hook.groups if group in self._engine.runtimes and self._concerns(news, group)]
-        begun = {group: self._looks.wanted(group) for group in concerned}
-        return LooksBegun(
-            now=tuple(group for group, at_once in begun.items() if at_once),
-            soon=tuple(group for group, at_once in begun.items() if not at_once),
-        )
-
-    def _concerns(self, news: CloudNews, group: GroupId) -> bool:
-        """Tell whether an event may be about a group: by its name, by a name that Trimtab gave, or by what was seen."""
-        if news.group is not None:
-            return news.group == group
-        if news.member is None and news.machine is None:
-            return True
-        launched = None if news.member is None else LaunchId.parse(news.member)
-        if launched is not None:
-            return launched.group == group
-        seen = self._engine.runtimes[group].seen
-        members = () if seen is None else seen.world.members
-        return any(
-            member.name == news.member or (member.server is not None and member.server.id == news.machine)
-            for member in members
-        )
-
-    async def _look(self, group: GroupId) -> None:
-        """Look at one group; it may be gone by its turn."""
-        if group in self._engine.runtimes:
-            await self._engine.keeper.observe(runtime_of(self._engine, group))
+        return self._engine.ingest.looks.take(news, hook.groups)
 
     # Refusals
 

@@ -13,8 +13,9 @@ from typing import Protocol, assert_never
 
 from handler.ingest.addresses import EXECUTE, OBSERVE, SIGNAL
 from handler.ingest.alerts.replies import RETRY_AFTER, AlertResult
+from handler.ingest.capabilities.looks import LooksBegun
 from handler.ingest.capabilities.orders import NoAlarm
-from handler.operations.capability_admin import CapabilityOutcome, CapabilityRefusal, CapabilityRequest, LooksBegun
+from handler.operations.capability_admin import CapabilityOutcome, CapabilityRefusal, CapabilityRequest
 from handler.operations.outcomes import Asked
 from handler.ports.alerts import HookUse
 from handler.web.answers import execution_json
