@@ -29,7 +29,8 @@ WRITES = 400
 BIG = 10_000
 
 
-RESTLESS, HOURS = 20, 8
+RESTLESS, HOURS = 6, 24
+"""A block of history is full after a day: until then more of its last page is empty."""
 STORY = 10
 """Ticks of 30 s between two changes of a group's story."""
 _BUDGET = 2**30

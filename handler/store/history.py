@@ -12,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, l
 from config.units import GroupId, Instant
 from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer
 from handler.store.dialects import JsonItem, JsonRows
+from handler.store.packed_events import packed_decisions, packed_size_changes
 from handler.store.rows import named
 from handler.store.schema import answers, decisions, every, notes, steps
 
@@ -57,7 +58,11 @@ def read_events(
             wanted = wanted.where(table.c.at >= floor)
         rows = connection.execute(wanted.order_by(table.c.at.desc(), table.c.id.desc())).mappings()
         events.extend(_event(table, row) for row in rows)
-    return tuple(sorted(events, key=lambda event: -event.at))
+        if table is decisions:
+            packed = packed_decisions(connection, group, -math.inf if floor is None else floor, end, limit)
+            events.extend(decision.event() for decision in packed)
+    events.sort(key=lambda event: -event.at)
+    return tuple(event for event in events if len(events) <= limit or event.at >= events[limit - 1].at)
 
 
 def read_size_changes(connection: Connection, since: Instant, limit: int) -> tuple[Event, ...]:
@@ -66,7 +71,9 @@ def read_size_changes(connection: Connection, since: Instant, limit: int) -> tup
     wanted = (
         every(decisions).where(decisions.c.at >= since, moved).order_by(decisions.c.at.desc(), decisions.c.id.desc())
     )
-    return tuple(_event(decisions, row) for row in connection.execute(wanted.limit(limit)).mappings())
+    events = [_event(decisions, row) for row in connection.execute(wanted.limit(limit)).mappings()]
+    events.extend(decision.event() for decision in packed_size_changes(connection, since, limit))
+    return tuple(sorted(events, key=lambda event: -event.at)[:limit])
 
 
 def read_answer(connection: Connection, group: GroupId, request: str) -> StoredAnswer | None:

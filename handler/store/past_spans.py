@@ -10,10 +10,11 @@ from sqlalchemy import Connection, bindparam, select
 
 from config.units import GroupId, Instant
 from handler.ports.stored import TickSpan
+from handler.store.block_schema import span_blocks
 from handler.store.codec import from_text
+from handler.store.row_blocks import unpack
 from handler.store.rows import named
-from handler.store.schema import every, span_blocks, spans
-from handler.store.span_blocks import SpanRow, unpack
+from handler.store.schema import every, spans
 from trigger.explain.explanation import Explanation
 
 _BLOCKS = (
@@ -27,6 +28,17 @@ _BLOCKS = (
 )
 _BODY = select(span_blocks.c.body).where(span_blocks.c.id == bindparam("row"))
 _FIRST = Instant(-math.inf)
+
+
+class SpanRow(NamedTuple):
+    """A span as a block has it (`handler.store.packing.SPAN`); ``first``, ``least`` and ``greatest`` are JSON."""
+
+    first_at: float
+    last_at: float
+    ticks: int
+    first: str
+    least: str
+    greatest: str
 
 
 def read_span(connection: Connection, group: GroupId, at: Instant) -> TickSpan | None:
@@ -48,7 +60,7 @@ def read_spans(
     for block, last_begun in connection.execute(_BLOCKS, {"of": group, "begin": begin, "end": end}).all():
         if len(found) == limit and last_begun < found[-1].begun:
             break
-        packed = enumerate(unpack(connection.execute(_BODY, {"row": block}).scalar_one()))
+        packed = enumerate(SpanRow(*row) for row in unpack(connection.execute(_BODY, {"row": block}).scalar_one()))
         some = (_Found(row.first_at, block, place, row) for place, row in packed if begin <= row.first_at < end)
         found = nlargest(limit, (*found, *some), key=_newest)
     return tuple(each.span if isinstance(each.span, TickSpan) else _span(group, each.span) for each in found)

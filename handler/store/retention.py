@@ -1,6 +1,6 @@
 """Delete old history, oldest first, a slice per transaction, so that no other write waits long.
 
-Spans in blocks go by the block, which lasts a day at most (`handler.store.packing`).
+What is packed goes by the block, which lasts a day at most (`handler.store.packing`).
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a
@@ -17,6 +17,7 @@ from sqlalchemy.sql import ColumnElement
 
 from config.units import Instant, Seconds
 from handler.planning.world import Phase
+from handler.store.block_schema import decision_blocks, given_blocks, span_blocks
 from handler.store.database import Database, translated
 from handler.store.dialects import RowPlace
 from handler.store.schema import (
@@ -29,7 +30,6 @@ from handler.store.schema import (
     members,
     notes,
     notices,
-    span_blocks,
     spans,
     steps,
 )
@@ -41,8 +41,8 @@ Do = Callable[[Callable[[Connection], int]], int]
 _SLICE = 2000
 """Rows deleted per transaction."""
 _BLOCKS = 20
-"""Blocks of spans deleted per transaction, if the disk budget is used up: each holds up to 288 spans."""
-_SOME_BLOCKS = select(span_blocks.c.last_at).order_by(span_blocks.c.last_at).limit(1).offset(_BLOCKS - 1)
+"""Blocks of a table deleted per transaction, if the disk budget is used up: each holds up to 288 rows."""
+_BLOCK_TABLES = (span_blocks, decision_blocks, given_blocks)
 _BUDGETS_LOOK_BACK: Seconds = 3600.0
 
 
@@ -68,7 +68,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
     gone_at = greater(members.c.intended_at, members.c.gone_at)
     aged = [
         (spans, spans.c.last_at < before, _followed()),
-        (span_blocks, span_blocks.c.last_at < before, true()),
+        *((blocks, blocks.c.last_at < before, true()) for blocks in _BLOCK_TABLES),
         (decisions, decisions.c.at < before, true()),
         (givens, givens.c.at < before, true()),
         (steps, steps.c.at < before, true()),
@@ -89,7 +89,7 @@ def _delete_oldest(connection: Connection) -> int:
     """Delete the oldest slice of history."""
     history = (
         (spans, spans.c.last_at, _followed()),
-        (span_blocks, span_blocks.c.last_at, true()),
+        *((blocks, blocks.c.last_at, true()) for blocks in _BLOCK_TABLES),
         (decisions, decisions.c.at, true()),
         (givens, givens.c.at, true()),
         (steps, steps.c.at, steps.c.result.is_not(None)),
@@ -108,9 +108,11 @@ def _delete_oldest(connection: Connection) -> int:
     newest_to_go = connection.execute(until).scalar()
     if newest_to_go is None:
         return 0
-    newest_block = connection.execute(_SOME_BLOCKS).scalar()
-    if newest_block is not None:
-        newest_to_go = min(newest_to_go, newest_block)
+    for blocks in _BLOCK_TABLES:
+        some = select(blocks.c.last_at).order_by(blocks.c.last_at).limit(1).offset(_BLOCKS - 1)
+        newest_block = connection.execute(some).scalar()
+        if newest_block is not None:
+            newest_to_go = min(newest_to_go, newest_block)
     return sum(_delete_some(connection, table, and_(at <= newest_to_go, free), _SLICE) for table, at, free in history)
 
 

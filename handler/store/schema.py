@@ -7,8 +7,8 @@ desired   ``groups`` (declared definition and the state of decisions), ``quiets`
 observed  ``members``, in ``groups`` how builds go, ``converged`` (what a group was when nothing was left to do)
 let go    ``abandoned``: what bears our mark and is never to be taken up again; outlives its group, for ever
 identity  ``meta`` (whose store this is), ``sequences`` (outlives its group: a launch id is never used twice)
-history   ``spans``, ``span_blocks`` (ended spans, packed), ``decisions``, ``givens``, ``steps``, ``notes``; outlives
-          its group, goes by retention
+history   ``spans``, ``decisions``, ``givens``, ``steps``, ``notes``; outlives its group, goes by retention
+          `block_schema` has the older rows of the first three, packed
 promises  ``answers``: the first answer to each request id; ``deliveries``: the first delivery of each alert
           ``notices``: those to send, and the last sent one of each group
 declared  `entity_rows` has what is declared over the API, and its revisions, which stay for ever
@@ -61,7 +61,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0051"
+HEAD = "0055"
 """The revision that this release reads and writes."""
 
 meta = Table(
@@ -270,6 +270,7 @@ givens = Table(
     group_column(),
     Column("at", SECONDS, nullable=False),
     Column("given", JsonColumn(Given), nullable=False),
+    Index(None, "group"),
     Index(None, "at"),
 )
 """What decisions were given from elsewhere: `trigger.explain.recorded_inputs`."""
@@ -348,21 +349,6 @@ spans = Table(
     Index(None, "group"),
     Index(None, "last_at"),
 )
-
-span_blocks = Table(
-    "span_blocks",
-    METADATA,
-    Column("id", NUMBER, primary_key=True),
-    group_column(),
-    Column("first_at", SECONDS, nullable=False),
-    Column("last_begun", SECONDS, nullable=False),
-    Column("last_at", SECONDS, nullable=False),
-    Column("spans", Integer, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    Index(None, "group", "first_at"),
-    Index(None, "last_at"),
-)
-"""Ended spans, packed (`handler.store.span_blocks`): ``last_begun`` is when the last of them began."""
 
 states = Table(
     "states",

@@ -255,12 +255,12 @@ class SqlStore(
             return past_spans.read_spans(connection, group, begin, end, limit)
 
     def prune(self, *, before: Instant, bytes_at_most: int) -> int:
-        """Pack ended spans, then delete history older than ``before``, and the oldest beyond the disk budget.
+        """Pack older history, then delete history older than ``before``, and the oldest beyond the disk budget.
 
         Returns the rows deleted. The file shrinks accordingly. The budget is for the file; its write-ahead log may add
         16 MiB.
         """
-        packed = packing.pack_ended(self._snapshot, self._writer.do)
+        packed = packing.pack_older(self._snapshot, self._writer.do)
         deleted = retention.prune(self._writer.do, self._database, before, bytes_at_most)
         if packed or deleted:
             self._database.compact()

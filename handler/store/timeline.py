@@ -5,6 +5,7 @@ Reads the file itself, beside a running daemon or without one, and changes nothi
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from sqlalchemy import (
 from config.errors import Refused
 from config.units import GroupId, Instant, MemberName
 from handler.store.beside import StoreSource, connected
+from handler.store.packed_events import PackedDecision, PackedGiven, all_packed_decisions, all_packed_givens
 from handler.store.schema import HEAD, decisions, givens, members, notes, steps
 
 _AT_ONCE = 1000
@@ -56,7 +58,7 @@ class TimelineEvent:
 
 
 def read_timeline(source: StoreSource) -> Iterator[TimelineEvent]:
-    """Yield all events, oldest first, with little of them in memory.
+    """Yield all events, oldest first, with those of a day at most in memory.
 
     Raises:
         Refused: there is no store, or another release wrote it.
@@ -66,8 +68,9 @@ def read_timeline(source: StoreSource) -> Iterator[TimelineEvent]:
         raise Refused(f"there is no store at {source}: name the state directory with --state")
     with connected(source) as connection:
         _require_head(connection, str(source) if isinstance(source, Path) else source.name)
-        for row in connection.execution_options(yield_per=_AT_ONCE).execute(_EVERYTHING).mappings():
-            yield TimelineEvent(**row)
+        rows = connection.execute(_EVERYTHING, execution_options={"yield_per": _AT_ONCE}).mappings()
+        packed = map(_decided, all_packed_decisions(connection)), map(_given_to, all_packed_givens(connection))
+        yield from heapq.merge(*packed, (TimelineEvent(**row) for row in rows), key=_place)
 
 
 def _require_head(connection: Connection, name: str) -> None:
@@ -75,6 +78,41 @@ def _require_head(connection: Connection, name: str) -> None:
     found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar() if known else None
     if found != HEAD:
         raise Refused(f"store {name} is of another release (revision {found}, not {HEAD}): export with that one")
+
+
+def _place(event: TimelineEvent) -> tuple[Instant, GroupId, str]:
+    return event.at, event.group, event.kind
+
+
+def _decided(decision: PackedDecision) -> TimelineEvent:
+    return TimelineEvent(
+        at=decision.at,
+        group=decision.group,
+        kind="decision",
+        name=decision.name,
+        by=decision.by,
+        member=None,
+        desired_from=decision.desired_from,
+        desired_to=decision.desired_to,
+        result=None,
+        message=decision.message,
+    )
+
+
+def _given_to(packed: PackedGiven) -> TimelineEvent:
+    return TimelineEvent(
+        at=packed.at,
+        group=packed.group,
+        kind="given",
+        name="",
+        by="",
+        member=None,
+        desired_from=None,
+        desired_to=None,
+        result=None,
+        message="",
+        given=packed.given,
+    )
 
 
 def _lines(table: Table, kind: str) -> Select[Any]:

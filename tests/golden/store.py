@@ -39,7 +39,7 @@ from handler.ports.notices import Filed
 from handler.ports.passwords import StoredPassword
 from handler.ports.settings import AppliedSettings
 from handler.ports.store import Edited
-from handler.ports.stored import Event
+from handler.ports.stored import Event, StoredTick
 from handler.recording.events import RecordingSelection, write_events
 from handler.store.packing import LEAST
 from handler.store.sqlite import SqliteStore
@@ -54,6 +54,7 @@ from tests.support.store import (
     a_quiet,
     a_signal,
     a_tick,
+    an_answer,
     an_explanation,
     at,
     fill,
@@ -118,13 +119,32 @@ def fill_everything(store: SqliteStore) -> None:
     store.append_audit((filled(AuditEntry),), None)
     _call(store)
     store.retime(0.0, at(94), ClockDifference(boot="b1", seconds=1.5))
+    _packed(store)
+    _workers(store)
+
+
+def _packed(store: SqliteStore) -> None:
+    """Put in as much history as is packed."""
     reasons = (Reason.STEADY, Reason.HOLDING)
     explanations = [
         an_explanation(at(200 + number), group="worker", reason=reasons[number % 2]) for number in range(LEAST + 1)
     ]
     store.record([a_tick(each) for each in explanations])
+    store.record(_decided())
     store.prune(before=at(-1e9), bytes_at_most=1 << 30)
-    _workers(store)
+
+
+def _decided() -> list[StoredTick]:
+    """Return as many decisions as are packed, with their inputs: one changes the size, and the others refuse to."""
+    resized = an_explanation(at(220), group="api", reason=Reason.SCALED_OUT, sizes=(3, 4))
+    refused = [
+        an_explanation(at(220 + number), group="api", values=(), answers=(an_answer(Reason.QUIET),))
+        for number in range(1, LEAST + 1)
+    ]
+    return [
+        replace(a_tick(each), evaluated=False, given=replace(filled(Given), form=FORM, number=number, at=each.at))
+        for number, each in enumerate((resized, *refused))
+    ]
 
 
 def _settings(store: SqliteStore) -> None:

@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0051');
+INSERT INTO "alembic_version" VALUES('0055');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -130,6 +130,18 @@ CREATE TABLE converged (
 	CONSTRAINT fk_converged_group_id FOREIGN KEY(group_id) REFERENCES groups (id) ON DELETE CASCADE
 );
 INSERT INTO "converged" VALUES('web',7,7,1.5);
+CREATE TABLE decision_blocks (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	first_at REAL NOT NULL, 
+	last_begun REAL NOT NULL, 
+	last_at REAL NOT NULL, 
+	decisions INTEGER NOT NULL, 
+	resized_at REAL, 
+	body BLOB NOT NULL, 
+	CONSTRAINT pk_decision_blocks PRIMARY KEY (id)
+);
+INSERT INTO "decision_blocks" VALUES(1,'api',1700000220.0,1700000227.0,1700000227.0,8,1700000220.0,X'78DA6D8EEB0A83300C855F25E47790B4DEB6BD4A2D43B40341EDA69631C6DE7DED5428DB5A68F9724E4EF2C48B9D867AC19320B4536B263C2926115F4D1FD3EC155495637F68FF706EEADEB467EB960A3D86E7CBA1F4A668A4DFFE9BEBCCDA7AB57DD73C604BFA1F72AFC7C5B4B09643A2DFADB1BD1BC6B09DC2CC8F106510594A4ED8638AC49A14E6504009073882601022368AC457769031A4316431E431143194FB584998A3D6AF37ED5556E0');
 CREATE TABLE decisions (
 	id INTEGER NOT NULL, 
 	group_id TEXT NOT NULL, 
@@ -145,6 +157,7 @@ CREATE TABLE decisions (
 INSERT INTO "decisions" VALUES(1,'web',1700000001.0,'scaled_out','alarm nagios',3,5,'[]','');
 INSERT INTO "decisions" VALUES(2,'web',1700000008.0,'quiet','person ada',5,5,'[{"type":"Clamp","guard":"at_max","before":12,"after":10}]','wanted 12, possible in 1m30s');
 INSERT INTO "decisions" VALUES(3,'web',1700000090.0,'steady','',5,7,'[]','');
+INSERT INTO "decisions" VALUES(12,'api',1700000228.0,'quiet','policy out',3,3,'[]','wanted 5');
 CREATE TABLE definitions (
 	group_id TEXT NOT NULL, 
 	number INTEGER NOT NULL, 
@@ -208,6 +221,17 @@ CREATE TABLE entity_revisions (
 	CONSTRAINT pk_entity_revisions PRIMARY KEY (number)
 );
 INSERT INTO "entity_revisions" VALUES(7,1.5,'word','word',7,'[{"type":"EntityChange","key":["counters","word"],"before":null,"after":{"type":"Entity","section":"counters","id":"word","name":"word","text":"word","revision":7,"account":"word"}}]');
+CREATE TABLE given_blocks (
+	id INTEGER NOT NULL, 
+	group_id TEXT NOT NULL, 
+	first_at REAL NOT NULL, 
+	last_begun REAL NOT NULL, 
+	last_at REAL NOT NULL, 
+	givens INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	CONSTRAINT pk_given_blocks PRIMARY KEY (id)
+);
+INSERT INTO "given_blocks" VALUES(1,'api',1700000220.0,1700000227.0,1700000227.0,8,X'78DAED585B6F9B3014FE2B886754254D2F59DFA64AEBD3B47599B48724420E1C122F60535FD2B555FEFB6C20C6609C6E7B9C282AD8E73B3E3E57FB286F614659814478378D42CA5260E1DD7212759E755431718584CB959CA8BFE8F409DF56AB55285E4AD0DF3BFD7AC007207A10E9975E5943CD0A35CE71067D1A91C506589F8A8443C984CB0607944B2420AD00C1245464064F12B8E01575E96AFAADC68DAE3835D0B3F285A16F1995E5309420C95B8125CD71F262C0CDCBF02294FE945C14406AEB5CC53E7618AA3507601B83A3D4125650491C3795C092937CE30F24E21C107798957924C5646BE427884126733D3C465DC35C6B9E2406110B5C3831AD119E50CB34E3CB537624D05532958E9C0273DE8F2DFC2A2169425BB31ED7B5C81CC0E7D74F27AC4943EEA44C81D8BEA1590A60127360079C38AA250C54DE71E5D7CC71EB0625FB986659ACE28373A708001D8CCF5B32972A74CADABE626807C8939E1B942392008B091571A6636996D6D1E342E9E871C9838EC7E2C45047003866AE13181C30C794F4E9550C7BDAEEA1ECE55E950BDE4A7CD4A851E05CB69DCBA654A99D08A3A27A51D94A1D8E02E24349A4E43E93D83D7DCA4EB913DAAA85B704E55EFB1615DCD66C0E4C0CDBB7078FE17B4CDAF86739A5CCDAFCD5494C8E899BAD7FE302CACA1D224E7DD00378ADFCACC0D646B71E40A50ABC77A09FB6DFE88A6BB677B7FA62C1752102CE55397975BBAF71CB6703FEE939B2518503D8495FD7D43312C9AE516F60BB1F2DFC6E4AEBA3937BECBC57A94252D4C63A61567A3B625E2901073D0EC6BE314E48463C7B7F6FA026785B44DC031EA437448F06B42F630FF37815FF5757F19F1F41C79A3763C0775DB1344F9B8361A0FC35B610CD7172A6A0354BEADE58A73BD266D519D815D198B16392EC3D8A2C0CE83D8907EECD63DBA9C4ED95E2E957BE9E18CEDF40BE0C1FF4CB06BAD5628E8A63FFA41E3B86B163183B86B163183B86B163183B86B163F0740C2A18B2B0C27C5C85EB701D8509CD6541F44F87CBF032980557C1757013DC06F3E0431885D35B2D7F727939B998046632B52797F664664FAEECC9B53DB9B127B71713BD93FEBFB8566F0505962661348D66EA09D5487FE7CD3333DF9A3A33A3796F6EE3F3DEFA7F5EBD5E1F7F0380750A48');
 CREATE TABLE givens (
 	id INTEGER NOT NULL, 
 	group_id TEXT NOT NULL, 
@@ -216,6 +240,7 @@ CREATE TABLE givens (
 	CONSTRAINT pk_givens PRIMARY KEY (id)
 );
 INSERT INTO "givens" VALUES(1,'web',1700000090.0,'{"type":"Given","form":1,"life":1.5,"number":7,"at":1700000090.0,"after":1.5,"evaluated":true,"requests":[{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7}],"fleet":{"type":"Fleet","listed":true,"marked":7,"in_service":7,"creates_left":7,"back_off_until":1.5,"leaving":7,"superseded":true,"ahead":"word","balancer_not_found":true},"state":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}},"before":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}},"resumed":true}');
+INSERT INTO "givens" VALUES(10,'api',1700000228.0,'{"type":"Given","form":1,"life":1.5,"number":8,"at":1700000228.0,"after":1.5,"evaluated":true,"requests":[{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7}],"fleet":{"type":"Fleet","listed":true,"marked":7,"in_service":7,"creates_left":7,"back_off_until":1.5,"leaving":7,"superseded":true,"ahead":"word","balancer_not_found":true},"state":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}},"before":{"type":"GroupState","desired":7,"revision":7,"forced":true,"kept":true,"quiets":[{"type":"Quiet","policy":"word","scope":"group","direction":"out","until":1.5,"lasts":1.5}],"grown_at":1.5,"pause":"no","signals":[{"type":"Signal","alert":"word","key":"word","kind":"floor","size":7,"since":1.5,"until":1.5,"lasts":1.5}],"orphaned":true,"moves":[{"type":"Move","at":1.5,"before":7,"after":7}],"observed":{"type":"Observed","ceilings":[{"type":"Ceiling","since":1.5,"size":7}],"seen":1.5},"watched":[{"type":"Watched","policy":"word","times":{"type":"Calendar","cron":"word","timezone":"word"},"until":1.5}],"turn":{"type":"Turn","began":1.5,"queued":{"type":"Queued","request":{"type":"Request","id":"word","group":"word","cause":"policy","by":"word","adjustment":{"type":"Adjustment","verb":"add","amount":1.5,"percent":true,"at_least":7,"rounding":"careful"},"policy":"word","quiet_time":1.5,"quiet_scope":"group","force":true,"due":1.5,"missed":true,"expects":7},"since":1.5,"until":1.5}},"fresh":true,"older":{"type":"OlderStore","since":1.5,"stored":7,"found":7,"sequence":7},"shrunk":{"type":"Shrunk","size":7,"revision":7},"fleet_pause":{"type":"FleetPause","pause":"no","by":"word","since":1.5,"because":"word"}},"resumed":true}');
 CREATE TABLE groups (
 	id TEXT NOT NULL, 
 	definition TEXT NOT NULL, 
@@ -454,6 +479,7 @@ INSERT INTO "spans" VALUES(3,'web',1700000031.0,1700000061.0,2,'{"type":"Explana
 INSERT INTO "spans" VALUES(4,'web',1700000008.0,1700000008.0,1,'{"type":"Explanation","group":"web","at":1700000008.0,"digest":"d1","mode":"act","pause":"no","reason":"quiet","desired_from":5,"desired_to":5,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[],"answers":[{"type":"AnswerExplanation","request":"p","cause":"person","by":"ada","reason":"quiet","wanted":12,"clamps":[{"type":"Clamp","guard":"at_max","before":12,"after":10}],"until":1700000098.0}],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[]','[]');
 INSERT INTO "spans" VALUES(5,'web',1700000090.0,1700000090.0,1,'{"type":"Explanation","group":"web","at":1700000090.0,"digest":"d1","mode":"act","pause":"no","reason":"steady","desired_from":5,"desired_to":7,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":50.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null,"foreseen":null,"forecasts":false}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[50.0]','[50.0]');
 INSERT INTO "spans" VALUES(14,'worker',1700000208.0,1700000208.0,1,'{"type":"Explanation","group":"worker","at":1700000208.0,"digest":"d1","mode":"act","pause":"no","reason":"steady","desired_from":3,"desired_to":3,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":50.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null,"foreseen":null,"forecasts":false}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[50.0]','[50.0]');
+INSERT INTO "spans" VALUES(15,'api',1700000220.0,1700000220.0,1,'{"type":"Explanation","group":"api","at":1700000220.0,"digest":"d1","mode":"act","pause":"no","reason":"scaled_out","desired_from":3,"desired_to":4,"advised_to":null,"minimum":2,"maximum":10,"in_service":3,"policies":[{"type":"PolicyExplanation","policy":"out","truth":"false","reason":"not_met","held":0.0,"needed":120.0,"in_a_row":null,"conditions":[{"type":"ConditionExplanation","condition":"busy","counter":"cpu","unit":"percent","across":"avg","aggregate":"avg","window":60.0,"compare":"above","threshold":80.0,"truth":"false","value":50.0,"low":null,"high":null,"heard":2,"expected":3,"age":1.5,"lack":null,"left_out":0,"per_member":null,"per_group":false}],"expressions":[],"enough":null,"taken":null,"aim":null,"foreseen":null,"forecasts":false}],"answers":[],"quiets":[],"signals":[],"leaving":0,"freezes":[],"stabilising":null,"limits":[],"coming":[],"queued":null,"ahead":null,"fleet_pause":null,"basis":null}','[50.0]','[50.0]');
 CREATE TABLE statements (
 	id INTEGER NOT NULL, 
 	body BLOB NOT NULL, 
@@ -539,6 +565,11 @@ CREATE INDEX ix_span_blocks_last_at ON span_blocks (last_at);
 CREATE INDEX ix_audit_at ON audit (at);
 CREATE INDEX ix_keyed_calls_at ON keyed_calls (at);
 CREATE INDEX ix_cloudstack_jobs_ended_at ON cloudstack_jobs (ended_at);
+CREATE INDEX ix_decision_blocks_group_id_first_at ON decision_blocks (group_id, first_at);
+CREATE INDEX ix_decision_blocks_last_at ON decision_blocks (last_at);
+CREATE INDEX ix_given_blocks_group_id_first_at ON given_blocks (group_id, first_at);
+CREATE INDEX ix_given_blocks_last_at ON given_blocks (last_at);
+CREATE INDEX ix_givens_group_id ON givens (group_id);
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('steps',2);
 COMMIT;

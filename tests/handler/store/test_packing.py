@@ -15,9 +15,11 @@ from sqlalchemy import func, select, update
 
 from config.errors import StoreError
 from config.units import GroupId
+from handler.store.block_schema import span_blocks
 from handler.store.packing import LEAST
-from handler.store.schema import span_blocks, spans
-from handler.store.span_blocks import SpanRow, pack, unpack
+from handler.store.past_spans import SpanRow
+from handler.store.row_blocks import pack, unpack
+from handler.store.schema import spans
 from tests.support.store import WEB, a_definition, a_tick, an_explanation, at, opened
 from trigger.reasons import Reason
 
@@ -109,7 +111,7 @@ def test_a_block_goes_on_for_a_day_at_most(store):
     prune(store)
     tell(store, [DAY / 20 * number for number in range(30, 62)])
     prune(store)
-    assert store._writer.do(lambda connection: connection.execute(select(func.max(span_blocks.c.spans))).scalar()) == 21
+    assert store._writer.do(lambda connection: connection.execute(select(func.max(span_blocks.c.rows))).scalar()) == 21
     assert (count(store, spans), count(store, span_blocks)) == (1, 3)
 
 
