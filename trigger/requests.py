@@ -70,6 +70,9 @@ class Fleet:
     """The group of the same service whose turn it is (`trigger.guards.turns`); ``None``: this one may scale."""
     balancer_not_found: bool = False
     """A balancer of the group does not exist: it is unknown which members still get work through it."""
+    profile: str | None = None
+    """Digest of the profile that all members in service are made of; empty: they are of several, or one is not known;
+    ``None``: no members in service are known. Forecasts learn by it what members carry."""
 
 
 class Pause(enum.Enum):

@@ -26,7 +26,7 @@ from handler.ports.stored import Event, EventKind, StoredGroup
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.fresh_listings import FreshListings
-from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.runtime.group_runtime import GroupRuntime, LastPass, profile_of
 from handler.runtime.inventory_watch import InventoryWatch
 from handler.runtime.loops import Guard, until_set, whole
 from handler.runtime.roll_progress import news_of, write
@@ -350,6 +350,7 @@ class Keeper:
             back_off_until=done.back_off_until,
             leaving=sum(state in _LEAVING for state in states.values()),
             balancer_not_found=any(balancer_view.not_found for balancer_view in done.world.balancer_views.values()),
+            profile=profile_of(done.world, states),
         )
         runtime.begun = state_begins(runtime.begun, done.world.members, states, now.wall)
         runtime.seen = LastPass(

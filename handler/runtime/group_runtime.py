@@ -40,6 +40,16 @@ _LATE: Seconds = 10.0
 _POLLED = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
 
 
+def profile_of(world: World, states: Mapping[MemberName, MemberState]) -> str | None:
+    """Return the profile of all members in service, as `trigger.requests.Fleet.profile` has it."""
+    made_of = {
+        member.record.profile or ""
+        for member in world.members
+        if states[member.name] in _POLLED and member.record is not None and member.record.in_service_at is not None
+    }
+    return None if not made_of else made_of.pop() if len(made_of) == 1 else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastPass:
     """What the last convergence pass saw and did."""

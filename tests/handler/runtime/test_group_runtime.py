@@ -9,9 +9,9 @@ from config.units import GroupId, Instant, MemberName, PolicyId
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
-from handler.planning.world import Phase, Server, ServerState, World
+from handler.planning.world import Member, Phase, Server, ServerState, World
 from handler.ports.orchestrator import Launch
-from handler.runtime.group_runtime import GroupRuntime, LastPass
+from handler.runtime.group_runtime import GroupRuntime, LastPass, profile_of
 from tests.support.engines import EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION, NOW, WEB, a_definition, a_member, a_world, name_of
@@ -50,6 +50,28 @@ def test_only_members_that_have_entered_service_are_asked() -> None:
         a_member(6, state=ServerState.ERROR),
     )
     assert [member.name for member in a_runtime(world).roster(NOW).members] == [name_of(1)]
+
+
+@pytest.mark.parametrize(
+    ("members", "profile"),
+    [
+        pytest.param([], None, id="without members nothing is known"),
+        pytest.param([a_member(1, profile="a"), a_member(2, profile="a")], "a", id="all are of one"),
+        pytest.param([a_member(1, profile="a"), a_member(2, profile="b")], "", id="they are of several"),
+        pytest.param([a_member(1, profile="a"), a_member(2)], "", id="one is not known"),
+        pytest.param(
+            [a_member(1, profile="a"), a_member(2, Phase.MADE, profile="b")], "a", id="one does not serve yet"
+        ),
+        pytest.param([a_member(1, Phase.LEAVING, profile="a"), a_member(2, profile="b")], "b", id="one leaves"),
+    ],
+)
+def test_the_profile_of_the_members_in_service_is_that_of_all_of_them(
+    members: list[Member], profile: str | None
+) -> None:
+    world = a_world(*members)
+    seen = a_runtime(world).seen
+    assert seen is not None
+    assert profile_of(world, seen.states) == profile
 
 
 def test_the_roster_is_kept_until_a_pass_an_address_or_the_clock_changes_it() -> None:
