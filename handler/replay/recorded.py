@@ -127,7 +127,8 @@ def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Fo
         return
     foreseen: dict[GroupId, list[Mapping[PolicyId, Foreseen]]] = {group: [] for group in groups}
     for tick, at in enumerate(reel.at):
-        foresight = forecasting.take({group: reel.frame(group, tick) for group in groups}, at.wall)
+        profiles = {group: followers[group].profile(at.wall) for group in groups}
+        foresight = forecasting.take({group: reel.frame(group, tick) for group in groups}, at.wall, profiles)
         for group in groups:
             foreseen[group].append(foresight.get(group, NOTHING_FORESEEN))
     for group in groups:
@@ -187,6 +188,7 @@ class Follower:
         self._courses = courses
         self._course = courses.get(group, Course(()))
         self._givens = Givens(self._course.givens, first_at)
+        self._fleets = Givens(self._course.givens, first_at)
         state = self._givens.state()
         self.chain = Chain(catalogue, group, state or state_before(catalogue, group, self._course, first_at))
         self._comparison = SizeComparison(self.group, exact=self._course.sized)
@@ -197,6 +199,15 @@ class Follower:
         self._spent: deque[tuple[Instant, int]] = deque()
         self._seen_at = Instant(first_at - 1e-6)
         self._ticks = 0
+
+    def profile(self, poll: Instant) -> str | None:
+        """Return the recorded profile of the members in service at a poll, no earlier than the one asked for before.
+
+        ``None``: the recording does not have it.
+        """
+        for _ in self._fleets.until(poll):
+            pass
+        return None if self._fleets.last is None else self._fleets.last.fleet.profile
 
     def follow(self, first: int, reel: Reel) -> None:
         """Replay the ticks of a batch, up to where the fleets differ.

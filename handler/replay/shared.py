@@ -156,7 +156,9 @@ class _SharedReplay:
 
     def _decide(self, number: int, tick: int, reel: Reel) -> None:
         if self._forecasting.lanes:
-            foresight = self._forecasting.take(reel.frames(tick), reel.at[tick].wall)
+            at = reel.at[tick].wall
+            profiles = {group: sharer.profile(at) for group, sharer in self._sharers.items()}
+            foresight = self._forecasting.take(reel.frames(tick), at, profiles)
             for group, sharer in self._sharers.items():
                 sharer.foreseen = {tick: foresight.get(group, NOTHING_FORESEEN)}
         for sharer in self._sharers.values():

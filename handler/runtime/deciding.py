@@ -206,7 +206,8 @@ class Decider:
         for runtime in runtimes:
             if most := catalogue.groups[runtime.id].member_values:
                 runtime.member_values = aggregator.member_values(runtime.id, most)
-        foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall)
+        profiles = {runtime.id: runtime.fleet().profile for runtime in runtimes}
+        foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall, profiles)
         await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at, foresight)
         done = self._clock()
         if self._checkpoints is not None:

@@ -30,7 +30,7 @@ from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
 from trigger.forecast.leads import LearnedTime, lead_of
-from trigger.policies.forecasting import Forecasting, Loads, lanes_of
+from trigger.policies.forecasting import NO_PROFILES, Forecasting, Loads, lanes_of
 from trigger.policies.outlooks import Foresight
 
 Groups = tuple[GroupId, ...]
@@ -158,10 +158,16 @@ class ForecastKeeper:
         """Tell whether a forecast is learned from its loads now."""
         return lane in self._pending
 
-    def take(self, groups: Groups, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
-        """Learn from a tick of a slot, and say what is foreseen."""
+    def take(
+        self,
+        groups: Groups,
+        frames: Mapping[GroupId, Frame],
+        at: Instant,
+        profiles: Mapping[GroupId, str | None] = NO_PROFILES,
+    ) -> Foresight:
+        """Learn from a tick of a slot, and say what is foreseen; ``profiles``: as `Forecasting.take` has them."""
         forecasting = self._slots.get(groups)
-        return {} if forecasting is None else forecasting.take(frames, at)
+        return {} if forecasting is None else forecasting.take(frames, at, profiles)
 
     async def fill(self, lane: Lane, first: int, loads: Loads, now: int) -> int:
         """Put loads of before into the steps of which a forecast has none; return how many steps that were.

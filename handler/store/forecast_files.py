@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from config.units import Seconds
 from trigger.forecast import lanes as columns
+from trigger.forecast.carrying import no_profiles
 from trigger.forecast.cohorts import Cohort, Lane, Terms
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.memory import LoadMemory
@@ -45,7 +46,9 @@ _HEAD = struct.Struct("<8s16sq")
 _FORM = b"loads 1\n"
 _DAY_HEAD = struct.Struct("<q")
 _DAY_BYTES = _DAY_HEAD.size + 4 * DAY
-_LEARNED_FORM = 1
+_LEARNED_FORM = 2
+_BEFORE_PROFILES = 1
+"""The form of releases that kept nothing of what members of earlier profiles carry: its numbers end before that."""
 _LENGTH = struct.Struct("<II")
 """Checksum of all that follows, and length of the JSON that comes first."""
 
@@ -352,7 +355,7 @@ def _head_of(data: bytes) -> dict[str, Any] | None:
     if not data:
         return None
     head: dict[str, Any] = json.loads(data[_LENGTH.size : _LENGTH.size + _LENGTH.unpack_from(data)[1]])
-    return head if head["format"] == _LEARNED_FORM else None
+    return head if head["format"] in {_LEARNED_FORM, _BEFORE_PROFILES} else None
 
 
 def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
@@ -370,7 +373,10 @@ def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
     blank = LoadMemory(1, horizons, head["first"])
     rings = [_unpacked(part, like) for part, like in zip(parts, blank.stored, strict=False)]
     memory = LoadMemory.restored(rings, horizons, head["first"], head["step"])
-    state = columns.state_of(np.frombuffer(zlib.decompress(parts[-1])), horizons)
+    numbers = np.frombuffer(zlib.decompress(parts[-1]))
+    if head["format"] == _BEFORE_PROFILES:
+        numbers = np.concatenate((numbers, no_profiles()))
+    state = columns.state_of(numbers, horizons)
     return Cohort([kept.lane], kept.terms, memory, state)
 
 

@@ -27,6 +27,11 @@ def say_knowledge(known: ForecastKnowledge) -> Iterator[str]:
     yield f"it changed back {known.flaps:.1f} times a day"
     for choice in known.choices[:_MOST_CHOICES]:
         yield _choice(choice)
+    for each in known.profiles:
+        yield (
+            f"a member of the earlier profile {each.profile} carried {say_number(each.each)}, "
+            f"learned for {say_span(each.learned)} until {say_day(each.until)}"
+        )
 
 
 def _choice(choice: HeadroomChoice) -> str:

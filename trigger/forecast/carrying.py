@@ -31,7 +31,7 @@ FIRST_STEPS = 10
 """Steps before anything is known."""
 MEAN_STEPS = 720
 """Steps that the estimate is a mean of."""
-_QUICK, _LOWER, _HIGHER = 2, 4, 20
+_QUICK, LOWER, _HIGHER = 2, 4, 20
 """Steps in a row that are off: below, to count; below and above, to begin anew."""
 _FIRST_SPREAD = 0.02
 _BAND, _SPREADS = 0.1, 4.0
@@ -41,8 +41,11 @@ _IDLE = 0.5
 _FULL = 0.95
 """Of the top of the range."""
 _HIDDEN = float(np.log(1.5))
-_FORGETS = float(np.log(2.0)) / (7 * 2880)
+FORGETS = float(np.log(2.0)) / (7 * 2880)
 """By so much a step what was carried at most counts less: half in a week."""
+_PROFILES = 4
+"""Earlier profiles of which it is kept what their members carried."""
+NO_PROFILE = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,24 @@ class LevelToKeep:
     least: float
     """Of what a member carries, in the unit of the load."""
     most: float
+
+
+class ProfileFigures(NamedTuple):
+    """What is kept of a profile whose members have left (`trigger.forecast.profiles`): like fields of `Carried`."""
+
+    profile: float
+    """Its number; `NO_PROFILE`: nothing is kept."""
+    mean: float
+    spread: float
+    steps: float
+    seen: float
+    left: float
+    """The step at which some members were first of another profile; minus infinity: nothing is kept."""
+
+
+_NOTHING_KEPT = ProfileFigures(
+    profile=NO_PROFILE, mean=0.0, spread=_FIRST_SPREAD, steps=0.0, seen=-np.inf, left=-np.inf
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +97,12 @@ class Carried:
     """ln of the most that was carried within the level; minus infinity: nothing."""
     recent: Floats
     """(age, group) the newest estimates since the mean began anew."""
+    profile: Floats
+    """Number of the profile that all members are made of; `NO_PROFILE`: of several, or it is not known."""
+    own: Floats
+    """Steps that were learned while all of them were."""
+    kept: Floats
+    """(figure, place, group) `ProfileFigures` of earlier profiles."""
 
 
 def nothing_carried(groups: int) -> Carried:
@@ -89,7 +116,16 @@ def nothing_carried(groups: int) -> Carried:
         steps=np.zeros(groups),
         seen=np.full(groups, -np.inf),
         recent=np.full((_HIGHER, groups), np.nan),
+        profile=np.full(groups, NO_PROFILE),
+        own=np.zeros(groups),
+        kept=np.broadcast_to(np.array(_NOTHING_KEPT)[:, None, None], (len(_NOTHING_KEPT), _PROFILES, groups)).copy(),
     )
+
+
+def no_profiles() -> Floats:
+    """Return the last numbers of what is known of a group at first: those of its profiles: (number,)."""
+    nothing = nothing_carried(1)
+    return np.concatenate([each.ravel() for each in (nothing.profile, nothing.own, nothing.kept)])
 
 
 def carried_by(carried: Carried, places: Sequence[int]) -> Carried:
@@ -110,21 +146,19 @@ def carried_on(before: Carried, load: Floats, shown: Floats, level: LevelToKeep)
     begun = before.steps >= FIRST_STEPS
     sample = _sample(before.mean, begun, load, shown, level)
     recent = np.where(sample.counts, np.concatenate((sample.estimate[None], before.recent[:-1])), before.recent)
-    band = np.maximum(_SPREADS * before.spread, _BAND)
-    below = begun & _all_off(before.mean - recent, band, _LOWER)
-    anew: Bools = below | (begun & _all_off(recent - before.mean, band, _HIGHER))
+    band = band_of(before.spread)
+    below = begun & all_off(before.mean - recent, band, LOWER)
+    anew: Bools = below | (begun & all_off(recent - before.mean, band, _HIGHER))
     steps = np.where(anew, float(FIRST_STEPS), before.steps + sample.counts)
     away = sample.estimate - before.mean
     away = np.where(begun, np.minimum(np.maximum(away, -band), band), away)
     rate = np.where(sample.counts, np.maximum(1.0 / np.maximum(steps, 1.0), 1.0 / MEAN_STEPS), 0.0)
-    newest = np.where(below, recent[:_LOWER].sum(axis=0) / _LOWER, recent.sum(axis=0) / _HIGHER)
+    newest = np.where(below, recent[:LOWER].sum(axis=0) / LOWER, recent.sum(axis=0) / _HIGHER)
     mean = np.where(anew, newest, before.mean + rate * away)
-    seen = np.maximum(before.seen - _FORGETS, sample.carried)
+    seen = np.maximum(before.seen - FORGETS, sample.carried)
     seen = np.where(below, np.minimum(seen, mean), seen)
-    found = np.where(begun & ~anew & _all_off(mean - recent, band, _QUICK), recent[:_QUICK].max(axis=0), mean)
-    found = np.where(np.isfinite(seen), np.minimum(found, seen + _BEYOND), found)
-    each = np.minimum(np.maximum(np.exp(found), level.least), level.most)
-    each = np.where(steps >= FIRST_STEPS, each, np.nan)
+    found = np.where(begun & ~anew & all_off(mean - recent, band, _QUICK), recent[:_QUICK].max(axis=0), mean)
+    each = np.where(steps >= FIRST_STEPS, carries(found, seen, level), np.nan)
     return Carried(
         each=each,
         unit=np.where(np.isnan(before.unit), each, before.unit),
@@ -133,7 +167,17 @@ def carried_on(before: Carried, load: Floats, shown: Floats, level: LevelToKeep)
         steps=steps,
         seen=seen,
         recent=np.where(anew, np.nan, recent),
+        profile=before.profile,
+        own=before.own + (sample.counts & (before.profile != NO_PROFILE)),
+        kept=before.kept,
     )
+
+
+def carries(estimate: Floats | float, seen: Floats | float, level: LevelToKeep) -> Floats:
+    """Return what members carry, in the unit of the load, by ln of an estimate and of the most that was carried."""
+    estimate = np.where(np.isfinite(seen), np.minimum(estimate, seen + _BEYOND), estimate)
+    found: Floats = np.minimum(np.maximum(np.exp(estimate), level.least), level.most)
+    return found
 
 
 class _Sample(NamedTuple):
@@ -156,7 +200,13 @@ def _sample(mean: Floats, begun: Bools, load: Floats, shown: Floats, level: Leve
     return _Sample(estimate, counts, np.where(known & (shown <= level.at), ln_load, -np.inf))
 
 
-def _all_off(distance: Floats, band: Floats, steps: int) -> Bools:
+def band_of(spread: Floats | float) -> Floats:
+    """Return how far from the mean an estimate is off; ``spread``: of any shape."""
+    band: Floats = np.maximum(_SPREADS * spread, _BAND)
+    return band
+
+
+def all_off(distance: Floats, band: Floats, steps: int) -> Bools:
     """Tell whether the newest steps are all farther off than the band; steps that are not known are not."""
     off: Bools = np.logical_and.reduce(distance[:steps] > band, axis=0)
     return off

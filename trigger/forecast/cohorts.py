@@ -16,6 +16,7 @@ from trigger.forecast.carrying import Carried, LevelToKeep, carried_by, carried_
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.outlook import ForecastState, new_state, step
+from trigger.forecast.profiles import UNKNOWN, with_profile
 from trigger.forecast.shadows import Preference
 
 
@@ -45,6 +46,8 @@ class Shown(NamedTuple):
     """Of each member, in the unit of the load."""
     level: Floats
     """By the counter that shows how hard they work."""
+    profile: Floats | float = UNKNOWN
+    """Number of the profile that they are made of (`trigger.forecast.profiles`)."""
 
 
 class Cohort:
@@ -89,7 +92,9 @@ class Cohort:
         members: Floats | float = 1.0
         if terms.level is not None:
             carried = self.state.carried
-            carried = carried if shown is None else carried_on(carried, shown.load, shown.level, terms.level)
+            if shown is not None:
+                carried = with_profile(carried, shown.profile, self.number + 1)
+                carried = carried_on(carried, shown.load, shown.level, terms.level)
             self.state = replace(self.state, carried=carried)
             load, members = load / carried.unit, self.members
         self.state = step(self.state, self.memory, load, terms.preference, members, terms.holidays)

@@ -10,10 +10,12 @@ import numpy as np
 
 from config.units import Instant, Seconds
 from trigger.forecast.alike import days_alike
+from trigger.forecast.carrying import carries
 from trigger.forecast.cohorts import Cohort, Lane
 from trigger.forecast.features import days_known
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.outlook import Outlook
+from trigger.forecast.profiles import digits_of, kept_of
 from trigger.forecast.shadows import GROWING, HOUR, SHRINKING, Shadows
 from trigger.policies.outlooks import members_of
 
@@ -42,6 +44,19 @@ class HeadroomChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedBefore:
+    """What members of an earlier profile carried."""
+
+    profile: str
+    """The first digits of its digest."""
+    each: float
+    """In the unit of the load."""
+    learned: Seconds
+    """For so long, with a mean of six hours at most."""
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastKnowledge:
     """All that a forecast goes by at its newest step."""
 
@@ -62,6 +77,8 @@ class ForecastKnowledge:
     """Members that the virtual fleet with these headrooms paid for lately, for each that the load needed."""
     flaps: float
     """Its changes back within a quarter of an hour, a day."""
+    profiles: tuple[CarriedBefore, ...] = ()
+    """The newest first: what counts again once all members are of one of them."""
 
 
 def known_by(cohort: Cohort, lane: Lane) -> ForecastKnowledge | None:
@@ -87,7 +104,21 @@ def known_by(cohort: Cohort, lane: Lane) -> ForecastKnowledge | None:
         choices=tuple(_choices(state.shadows, place, cohort.number)),
         cost=cost,
         flaps=flaps,
+        profiles=tuple(_profiles(cohort, place)),
     )
+
+
+def _profiles(cohort: Cohort, place: int) -> Iterator[CarriedBefore]:
+    level = cohort.terms.level
+    if level is None:
+        return
+    for kept in kept_of(cohort.state.carried, place):
+        yield CarriedBefore(
+            profile=digits_of(kept.profile),
+            each=float(carries(kept.mean, kept.seen, level)),
+            learned=kept.steps * STEP,
+            until=Instant(kept.left * STEP),
+        )
 
 
 def _bands(cohort: Cohort, outlook: Outlook, place: int) -> Iterator[Band]:

@@ -37,8 +37,10 @@ from trigger.forecast.leads import FIRST_BOOT
 from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference
 from trigger.policies.foresight import load_of
 from trigger.policies.outlooks import Foresight, foresight_of
+from trigger.policies.settled_profiles import SettledProfiles
 
 Loads = npt.NDArray[np.float32]
+NO_PROFILES: Mapping[GroupId, str | None] = MappingProxyType({})
 _MOST_STEPS = WEEK * DAY
 """After a longer gap a forecast begins anew."""
 _MOST_DRAIN = 120
@@ -106,6 +108,8 @@ class _Source:
     condition: Condition
     level: Condition | None
     """What shows the level that members keep; ``None``: what they carry is declared."""
+    longest: Seconds
+    """The longest of the windows of both."""
     terms: Terms
 
 
@@ -128,6 +132,7 @@ class Forecasting:
         self._cohorts: tuple[Cohort, ...] = ()
         self._carried: dict[Lane, Carried] = {}
         """What members carried when a forecast was last replaced or began anew."""
+        self._profiles = SettledProfiles()
         self.rows: tuple[StepRow, ...] = ()
         """The steps that the last tick added, to be kept."""
         self.foresight: Foresight = MappingProxyType({})
@@ -221,8 +226,16 @@ class Forecasting:
                 found.extend(cohort.only([lane]).carrying(self._carried.get(lane)) for lane in lanes)
         self._cohorts = joined(found)
 
-    def take(self, frames: Mapping[GroupId, Frame], at: Instant) -> Foresight:
-        """Learn from one tick of all groups, and say what is foreseen. See Note [Steps]."""
+    def take(
+        self, frames: Mapping[GroupId, Frame], at: Instant, profiles: Mapping[GroupId, str | None] = NO_PROFILES
+    ) -> Foresight:
+        """Learn from one tick of all groups, and say what is foreseen. See Note [Steps].
+
+        Args:
+            frames: of all groups.
+            at: the instant of the tick.
+            profiles: of which the members in service are (`trigger.requests.Fleet.profile`); none: it is not known.
+        """
         if not self._sources:
             return self.foresight
         number = step_of(at)
@@ -230,7 +243,8 @@ class Forecasting:
         loads = {lane: _measured(source, frames[lane.group]) for lane, source in self._sources.items()}
         rows: list[StepRow] = []
         for cohort in self._cohorts:
-            rows.extend(self._advance(cohort, loads, self._shown(cohort, loads, frames), number))
+            shown = self._shown(cohort, loads, frames, profiles)
+            rows.extend(self._advance(cohort, loads, shown, number))
         self._cohorts, self.rows = joined(self._cohorts), tuple(rows)
         self.foresight = foresight_of(self._cohorts, number)
         return self.foresight
@@ -251,12 +265,22 @@ class Forecasting:
         ]
         self._cohorts = (*going, *begun)
 
-    def _shown(self, cohort: Cohort, loads: Mapping[Lane, float], frames: Mapping[GroupId, Frame]) -> Shown | None:
+    def _shown(
+        self,
+        cohort: Cohort,
+        loads: Mapping[Lane, float],
+        frames: Mapping[GroupId, Frame],
+        profiles: Mapping[GroupId, str | None],
+    ) -> Shown | None:
         """Return what the members of a cohort's groups show; ``None``: what they carry is declared."""
         if cohort.terms.level is None:
             return None
-        shown = [shown_by(self._sources[lane], loads[lane], frames[lane.group]) for lane in cohort.lanes]
-        return Shown(np.array([load for load, _ in shown]), np.array([level for _, level in shown]))
+        shown: list[tuple[float, float, float]] = []
+        for lane, counted in zip(cohort.lanes, cohort.state.carried.profile.tolist(), strict=True):
+            source, frame, profile = self._sources[lane], frames[lane.group], profiles.get(lane.group)
+            number = self._profiles.number(lane, profile, counted, source.longest, frame.at.wall)
+            shown.append((*shown_by(source, loads[lane], frame), number))
+        return Shown(*np.array(shown).T)
 
     def _advance(
         self, cohort: Cohort, loads: Mapping[Lane, float], shown: Shown | None, number: int
@@ -346,11 +370,13 @@ def _source(catalogue: Catalogue, lane: Lane, lead: Seconds = FIRST_BOOT) -> _So
         raise TypeError(f"policy {lane.policy} has no forecast")
     kept = action.capacity.level
     level = None if kept is None else catalogue.conditions[kept.by]
+    level = level if isinstance(level, Condition) else None
     return _Source(
         group=group,
         policy=policy,
         action=action,
         condition=condition,
-        level=level if isinstance(level, Condition) else None,
+        level=level,
+        longest=max(window_key(each, policy, group).window for each in (condition, level) if each is not None),
         terms=terms_of(group, action, lead),
     )

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from config.load import load, parse
-from config.units import CounterId
+from config.model.catalogue import Catalogue
+from config.units import CounterId, GroupId, Instant
 from handler.recording.events import RecordingSelection, write_events
 from handler.recording.exporting import Csv, export_series
+from handler.replay.events import Course
 from handler.replay.load import Feed, SyntheticLoad, replay_load
 from handler.replay.members import always
 from handler.replay.outcomes import line_of
 from handler.replay.reading import ReplaySpan, read_series
+from handler.replay.recorded import Follower
 from handler.replay.running import recorded_runs
+from handler.replay.samples import Samples
 from handler.replay.scrapes import ticks_by_group
 from handler.replay.tables import read_events
 from handler.store.timeline import read_timeline
@@ -50,10 +54,22 @@ def under(rates: Sequence[float], text: str, *, boot: float = 120.0) -> list[tup
     return [(seconds - (MONDAY - 1_767_225_600), size) for seconds, size in moves(run.lines)]
 
 
+def exported(bed: EngineBed, place: Path) -> tuple[Catalogue, Samples, Mapping[GroupId, Course]]:
+    """Export what a run has recorded, and read it again."""
+    with (place / "series.csv").open("wb") as file:
+        export_series(place / "recording", RecordingSelection(), Csv(file), lambda done, of: None)
+    with (place / "events.csv").open("w", newline="") as text:
+        write_events(text, read_timeline(bed.path), RecordingSelection())
+    catalogue = load(bed.file)
+    samples, _ = read_series(place / "series.csv", catalogue, (WEB,), ReplaySpan())
+    return catalogue, samples, read_events(place / "events.csv", catalogue.groups)
+
+
 def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
     bed = EngineBed(tmp_path, text=AHEAD)
     live: list[Decision] = []
+    profiles: dict[float, str | None] = {}
 
     async def scene(up: Up) -> None:
         decided = up.engine.queue._decided
@@ -63,16 +79,11 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
         for value in LOAD:
             bed.readings.value = value
             await up.tick(30.0)
+            profiles[live[-1].at.wall] = up.runtime.fleet().profile
             await up.grown(up.runtime.state.desired or 0)
 
     bed.run(scene)
-    with (tmp_path / "series.csv").open("wb") as file:
-        export_series(tmp_path / "recording", RecordingSelection(), Csv(file), lambda done, of: None)
-    with (tmp_path / "events.csv").open("w", newline="") as text:
-        write_events(text, read_timeline(bed.path), RecordingSelection())
-    catalogue = load(bed.file)
-    samples, _ = read_series(tmp_path / "series.csv", catalogue, (WEB,), ReplaySpan())
-    courses = read_events(tmp_path / "events.csv", catalogue.groups)
+    catalogue, samples, courses = exported(bed, tmp_path)
     (run,) = recorded_runs(catalogue, ticks_by_group(catalogue, samples), courses)
 
     since = float(samples.at.min())
@@ -83,6 +94,9 @@ def test_a_live_run_replayed_gives_the_same_decisions(tmp_path: Path, monkeypatc
     assert lines == expected
     assert "out" in outcomes
     assert "in" in outcomes
+    follower = Follower(catalogue, WEB, None, courses, Instant(since))
+    assert {at: follower.profile(Instant(at)) for at in profiles} == profiles
+    assert None not in profiles.values()
 
 
 LEARNED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast.carrying import LevelToKeep
 from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
 from trigger.forecast.horizons import DAY
+from trigger.forecast.profiles import UNKNOWN, kept_of
 from trigger.forecast.shadows import BALANCED
 from trigger.policies.forecasting import StepRow
 
@@ -26,6 +27,8 @@ KEPT = KeptLane(
     history=21 * 86400.0,
 )
 FIRST = 20_000 * DAY + 2_870
+BEFORE_PROFILES = Path(__file__).with_name("fixtures") / "forecast-1.learned"
+"""Written by the release that kept nothing of earlier profiles, after the 20 steps of `carrying`."""
 
 
 def rows(first: int, loads: list[float]) -> list[StepRow]:
@@ -204,16 +207,41 @@ def test_loads_of_another_counter_are_replaced_by_those_put_in(folder: ForecastF
     assert read(folder) == []
 
 
-def test_what_members_carry_is_read_as_it_was_written(folder: ForecastFolder) -> None:
-    level = LevelToKeep(at=70.0, top=100.0, least=0.0, most=np.inf)
-    kept = replace(KEPT, terms=replace(KEPT.terms, level=level), each=None)
-    cohort = Cohort.begin([WEB], kept.terms, FIRST)
-    for _ in range(20):
-        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0])))
-    folder.save(cohort, [kept])
+LEARNING = replace(
+    KEPT, terms=replace(KEPT.terms, level=LevelToKeep(at=70.0, top=100.0, least=0.0, most=np.inf)), each=None
+)
 
-    found = folder.learned(kept)
+
+def carrying(*profiles: float) -> Cohort:
+    """Learn for 20 steps of each profile that a member carries 10."""
+    cohort = Cohort.begin([WEB], LEARNING.terms, FIRST)
+    for profile in profiles:
+        for _ in range(20):
+            cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))
+    return cohort
+
+
+def test_what_members_carry_is_read_as_it_was_written_for_each_profile(folder: ForecastFolder) -> None:
+    cohort = carrying(3.0, 5.0, 7.0)
+    folder.save(cohort, [LEARNING])
+
+    found = folder.learned(LEARNING)
 
     assert found is not None
     assert found.state.carried.each.tolist() == cohort.state.carried.each.tolist()
+    assert [kept.profile for kept in kept_of(found.state.carried, 0)] == [5.0, 3.0]
+    assert kept_of(found.state.carried, 0) == kept_of(cohort.state.carried, 0)
     assert folder.learned(KEPT) is None
+
+
+def test_what_a_release_before_learned_of_members_still_counts(folder: ForecastFolder, tmp_path: Path) -> None:
+    (tmp_path / "forecasts").mkdir()
+    (tmp_path / "forecasts" / "web+ahead.learned").write_bytes(BEFORE_PROFILES.read_bytes())
+
+    found = folder.learned(LEARNING)
+
+    assert found is not None
+    assert found.number == FIRST + 19
+    expected = carrying(UNKNOWN).state.carried
+    for each in fields(expected):
+        assert np.array_equal(getattr(found.state.carried, each.name), getattr(expected, each.name), equal_nan=True)

@@ -7,8 +7,10 @@ import pytest
 
 from config.units import GroupId, PolicyId
 from tests.support.loads import TWO_MINUTES, a_wave
-from trigger.forecast.cohorts import Cohort, Lane, Terms
+from trigger.forecast.carrying import LevelToKeep
+from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
 from trigger.forecast.horizons import DAY, STEP
+from trigger.forecast.profiles import number_of
 from trigger.forecast.shadows import BALANCED, HOUR
 from trigger.policies.forecast_knowledge import ForecastKnowledge, HeadroomChoice, known_by
 
@@ -90,3 +92,16 @@ def test_headrooms_that_did_not_change_for_a_day_have_no_beginning() -> None:
     (only,) = choices(a_cohort(), [1.0, 4.0], *[[1.0, 4.0]] * 24)
 
     assert only.since is None
+
+
+def test_what_members_of_earlier_profiles_carried_is_listed_with_its_evidence() -> None:
+    level = LevelToKeep(at=70.0, top=100.0, least=0.0, most=9.5)
+    cohort = Cohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED, level=level), FIRST)
+    for profile, steps in ((number_of("5e" * 32), 20), (number_of("7a" * 32), 1)):
+        for _ in range(steps):
+            cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))
+
+    (before,) = known(cohort).profiles
+
+    assert (before.profile, before.each, before.learned) == ("5e5e5e5e5e5e", 9.5, 20 * STEP)
+    assert before.until == (FIRST + 20) * STEP

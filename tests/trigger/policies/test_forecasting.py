@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from aggregator.aggregate import Aggregator
+from collector.samples import Sheet
+from collector.targets import MemberTarget, Roster, layout_for
 from config.load import parse
+from config.units import Instant, MemberName, Moment, Monotonic
 from tests.support.forecasting import AHEAD, MONDAY, WEB, a_forecast, fed
 from tests.support.loads import a_wave
 from trigger.forecast.cohorts import Cohort, Lane, Shown
@@ -200,3 +204,37 @@ def test_a_forecast_that_was_learned_again_goes_on_with_what_members_carry_now()
 
     assert carries(forecasting) == pytest.approx(5.0, rel=0.02)
     assert forecasting.cohorts[0].state.carried.unit[0] == pytest.approx(10.0)
+
+
+OLD, NEW = "0a" * 32, "0b" * 32
+
+
+def rolled(*spans: tuple[str | None, int, float]) -> list[float | None]:
+    """Show a group of ten members under a load of 1,000, and return what each is taken to carry, tick by tick.
+
+    Args:
+        spans: the profile of the members in service, for how many ticks, and what a member shows.
+    """
+    forecasting, aggregator, now = Forecasting(LEARNED, [WEB]), Aggregator(LEARNED, [WEB]), MONDAY
+    members = tuple(MemberTarget(name=MemberName(f"web-{place}"), address="", counted=True) for place in range(10))
+    sheets, found = layout_for(LEARNED, [Roster(group=WEB, members=members)]), []
+    for profile, ticks, level in spans:
+        for _ in range(ticks):
+            at = Moment(wall=Instant(now), steady=Monotonic(now))
+            sheet = Sheet(sheets)
+            for row, series in enumerate(sheets.series):
+                sheet.put(row, level if series.counter == "cpu" else 1000.0, at=at.steady)
+            forecasting.take(aggregator.take(sheet.close(at)), at.wall, {WEB: profile})
+            found.append(carries(forecasting))
+            now += 30.0
+    return found
+
+
+def test_what_members_of_a_profile_carried_counts_again_once_only_they_were_there_for_its_window_and_four_steps() -> (
+    None
+):
+    found = rolled((OLD, 30, 70.0), ("", 20, 90.0), (NEW, 30, 90.0), ("", 2, 80.0), (OLD, 8, 70.0))
+
+    assert found[29] == pytest.approx(100.0)
+    assert found[81] == pytest.approx(77.8, rel=0.02)
+    assert [each is not None and each > 99.0 for each in found[-8:]] == [False] * 6 + [True] * 2
