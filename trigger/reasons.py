@@ -28,7 +28,7 @@ class Reason(enum.Enum):
     SHIELDED = "shielded"
     """An alert blocks scale-in, or reports that its own source has no data."""
     FROZEN = "frozen"
-    """An alert or a freeze window of the group blocks this direction."""
+    """An alert, a person or a freeze window of the group blocks this direction."""
     BALANCER_NOT_FOUND = "balancer_not_found"
     """A balancer of the group does not exist; policies do not scale in until it is back."""
     CATCHING_UP = "catching_up"

@@ -136,7 +136,7 @@ class Quiet:
 
 
 class SignalKind(enum.Enum):
-    """The effect of an alert while it lasts."""
+    """The effect of an alert, or of a person's freeze, while it lasts."""
 
     FLOOR = "floor"
     SHIELD = "shield"
@@ -148,9 +148,10 @@ class SignalKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """An alert that lasts. Wall clock, persisted; ends at ``until`` even without a message that it is resolved."""
+    """An alert that lasts, or a person's freeze. Wall clock, persisted; ends at ``until``, whatever messages come."""
 
     alert: AlertId
+    """Empty: a person's freeze."""
     key: str
     """Fingerprint of this alert among those of its rule; another delivery with this key renews it."""
     kind: SignalKind
@@ -160,6 +161,10 @@ class Signal:
     until: Instant
     lasts: Seconds | None = None
     """How long it lasts after each delivery; ``None``: an older release stored it."""
+    by: str = ""
+    """The person whose freeze it is; empty: an alert's."""
+    because: str = ""
+    """Why, in the person's words; empty: no reason given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +265,7 @@ class GroupState:
     """When desired size last rose."""
     pause: Pause = Pause.NO
     signals: tuple[Signal, ...] = ()
-    """Of alerts that last; sorted by alert, key and kind."""
+    """Of alerts that last, and freezes of persons; sorted by alert, key and kind."""
     orphaned: bool = False
     moves: tuple[SizeChange, ...] = ()
     """Oldest first; only those that a guard of the group still counts."""

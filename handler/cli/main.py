@@ -25,6 +25,7 @@ from handler.cli.doctor import doctor
 from handler.cli.eval import evaluate
 from handler.cli.export import export
 from handler.cli.forecast import forecast
+from handler.cli.freeze import freeze, unfreeze
 from handler.cli.garbage import garbage
 from handler.cli.hook import hook
 from handler.cli.imports import imports
@@ -75,6 +76,8 @@ class _ByTask(Commands):
             "scale",
             "pause",
             "resume",
+            "freeze",
+            "unfreeze",
             "converge",
             "member",
             "attach",
@@ -122,7 +125,7 @@ app.add_typer(seal, name="seal")
 app.add_typer(settings, name="settings")
 for _command in (
     run, backup, restore, attach, detach, balancers, check, doctor, probe, counters, garbage, replay, tune, advise,
-    definitions, rollback, roll, snapshot, plan, completion, apply,
+    definitions, rollback, roll, snapshot, plan, completion, apply, freeze, unfreeze,
 ):  # fmt: skip
     app.command()(_command)
 app.command("eval")(evaluate)

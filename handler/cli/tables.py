@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -84,15 +84,7 @@ def group_page(group: Row) -> RenderableType:
     policies = ", ".join(f"{policy} {reason}" for policy, reason in group["policies"].items())
     if policies:
         parts.append(Text(f"policies: {policies}"))
-    if group["pause"] in _PAUSES:
-        parts.append(Text(_PAUSES[group["pause"]], style="cyan"))
-    for quiet in group["quiets"]:
-        parts.append(Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}"))
-    if group["queued"] is not None:
-        queued = group["queued"]
-        asked, kept = queued["request"], clock_text(queued["until"])
-        message = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
-        parts.append(Text(printable(message), style="cyan"))
+    parts += _held(group)
     parts += [Text(printable(line), style="cyan") for line in rolling_lines(group)]
     waits = waits_text(group["waits"], group)
     if waits:
@@ -101,6 +93,27 @@ def group_page(group: Row) -> RenderableType:
         if group.get(key) is not None:
             parts.append(Text(f"members {key}: {say_learned(LearnedTime(**group[key]))}"))
     return Group(*parts, Text(), members_table(group["members"]))
+
+
+def _held(group: Row) -> Iterator[Text]:
+    """Yield what holds changes of size back: pauses, quiet times, freezes, the turn of another group."""
+    if group["pause"] in _PAUSES:
+        yield Text(_PAUSES[group["pause"]], style="cyan")
+    for quiet in group["quiets"]:
+        yield Text(f"quiet until {clock_text(quiet['until'])} UTC after {quiet['policy'] or 'a resize'}")
+    for freeze in group.get("freezes", ()):
+        yield Text(printable(_frozen(freeze)), style="cyan")
+    if group["queued"] is not None:
+        queued = group["queued"]
+        asked, kept = queued["request"], clock_text(queued["until"])
+        message = f"waiting for its turn in the service: {asked['cause']} {asked['by']}, kept until {kept} UTC"
+        yield Text(printable(message), style="cyan")
+
+
+def _frozen(freeze: Row) -> str:
+    what = "scaling" if freeze["direction"] == "both" else f"scale-{freeze['direction']}"
+    because = f": {freeze['because']}" if freeze["because"] else ""
+    return f"{what} frozen until {clock_text(freeze['until'])} UTC by {freeze['by']}{because}"
 
 
 def _member_notes(member: Row) -> str:

@@ -27,7 +27,7 @@ class Verb(enum.Enum):
     SCALE = "scale"
     """Set a size, execute a policy, raise an alarm."""
     PAUSE = "pause"
-    """Pause and resume."""
+    """Pause and resume; freeze, and end a freeze."""
     CONVERGE = "converge"
     """Make a pass now; this confirms many losses at once."""
     MEMBERS = "members"

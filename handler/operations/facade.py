@@ -28,6 +28,7 @@ from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.forecast_admin import ForecastAdmin
+from handler.operations.freeze_admin import FreezeAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
@@ -81,6 +82,7 @@ class Operations:
         self.members = MemberAdmin(engine)
         self.adoption = MemberAdoption(engine)
         self.pauses = PauseAdmin(engine)
+        self.freezes = FreezeAdmin(engine)
         self.rolling = RollAdmin(engine)
         self.balancers = BalancerAdmin(engine)
         self.forecasts = ForecastAdmin(engine)

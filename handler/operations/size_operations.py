@@ -1,4 +1,4 @@
-"""Operations on sizes: scaling, policies that outside triggers execute, and pauses of a group or of the fleet."""
+"""Operations on sizes: scaling, policies that outside triggers execute, freezes, and pauses of a group or the fleet."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Interval, Len
 
+from config.model.effects import FrozenDirection
 from config.units import GroupId, PolicyId
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, HEADER, installation, one_group, over
@@ -135,4 +136,45 @@ class ResumeFleet:
         return {"fleet_pause": await operations.pauses.resume_all(direction=self.direction, by=by.name)}
 
 
-SizeOperation = ScaleGroup | RaiseAlarm | ExecutePolicy | PauseGroup | ResumeGroup | PauseFleet | ResumeFleet
+@over("POST", "/groups/{group}/freeze", "freeze", body="FreezeBody", verb=Verb.PAUSE, on=one_group)
+class FreezeGroup:
+    """Keep policies and alarms from changing the size; ``because``, or else the request's reason, is shown with it."""
+
+    group: GroupId
+    lasts: Annotated[float, Interval(gt=0, le=366 * 86400)] = field(
+        metadata={ABOUT: "Seconds after which it ends by itself."}
+    )
+    direction: FrozenDirection = field(
+        default=FrozenDirection.BOTH, metadata={ABOUT: "in: the group does not shrink; out: it does not grow."}
+    )
+    because: Annotated[str, Len(0, 200)] = ""
+
+    async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
+        because = " ".join((self.because or by.because).split())
+        await operations.freezes.freeze(self.group, self.direction, self.lasts, because=because, by=by.name)
+        return operations.group(self.group)
+
+
+@over("DELETE", "/groups/{group}/freeze", "unfreeze", verb=Verb.PAUSE, on=one_group)
+class UnfreezeGroup:
+    """End a person's freeze, or only that of one direction. Alerts and declared windows go on."""
+
+    group: GroupId
+    direction: FrozenDirection = FrozenDirection.BOTH
+
+    async def perform(self, operations: Operations, by: Actor) -> GroupStatus:
+        await operations.freezes.unfreeze(self.group, self.direction, by=by.name)
+        return operations.group(self.group)
+
+
+SizeOperation = (
+    ScaleGroup
+    | RaiseAlarm
+    | ExecutePolicy
+    | PauseGroup
+    | ResumeGroup
+    | PauseFleet
+    | ResumeFleet
+    | FreezeGroup
+    | UnfreezeGroup
+)

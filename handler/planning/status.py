@@ -11,6 +11,7 @@ from config.units import CloudId, GroupId, Instant, MemberName, PolicyId
 from handler.planning.rolls import RollState
 from handler.planning.steps import Wait
 from trigger.forecast.leads import LearnedTime
+from trigger.policies.manual_freezes import ManualFreeze
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, OlderStore, Pause, Queued, Quiet
 
@@ -196,6 +197,8 @@ class GroupStatus:
     """Of the last tick."""
     policies: Mapping[PolicyId, Reason]
     quiets: tuple[Quiet, ...]
+    freezes: tuple[ManualFreeze, ...]
+    """What persons froze; alerts and declared windows are not among them."""
     queued: Queued | None
     """The request that waits for the group's turn in its service."""
     waits: tuple[tuple[Wait, int], ...]

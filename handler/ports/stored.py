@@ -8,8 +8,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from config.model.effects import FrozenDirection
 from config.model.pacing import Granted
-from config.units import ROOT_ACCOUNT, AccountId, CloudId, GroupId, Instant, MemberName, Seconds
+from config.units import (
+    ROOT_ACCOUNT,
+    AccountId,
+    CloudId,
+    GroupId,
+    Instant,
+    MemberName,
+    Seconds,
+    format_span,
+    parse_span,
+)
 from handler.planning.attachments import Attachment
 from handler.planning.declared import Converged, Pinned
 from handler.planning.desired import Builds, Definition
@@ -236,6 +247,29 @@ def fleet_pause_message(pause: Pause, because: str) -> str:
     'everything; storage moves'
     """
     return "; ".join(text for text in (pause_message(pause) or "everything", because) if text)
+
+
+def freeze_message(direction: FrozenDirection, lasts: Seconds, because: str) -> str:
+    """Return the message of an event that freezes a group: the direction, for how long, and why.
+
+    >>> freeze_message(FrozenDirection.IN, 7200.0, "the fair")
+    'in for 2h; the fair'
+    """
+    return "; ".join(text for text in (f"{direction.value} for {format_span(lasts)}", because) if text)
+
+
+def freeze_of(message: str) -> tuple[FrozenDirection, Seconds, str]:
+    """What such an event froze, for how long, and why.
+
+    >>> freeze_of("both for 1h30m; a release; then another")
+    (<FrozenDirection.BOTH: 'both'>, 5400.0, 'a release; then another')
+
+    Raises:
+        ValueError: it is no such message.
+    """
+    what, _, because = message.partition("; ")
+    direction, _, lasts = what.partition(" for ")
+    return FrozenDirection(direction), parse_span(lasts), because
 
 
 def fleet_pause_of(message: str) -> tuple[Pause, str]:

@@ -10,13 +10,15 @@ from statistics import median
 
 from config.model.adjustments import outright
 from config.model.catalogue import Adjustment, AdjustmentVerb, Catalogue, Group, Policy, QuietScope
+from config.model.effects import FrozenDirection
 from config.model.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
-from handler.ports.stored import direction_of, fleet_pause_of, pause_of
+from handler.ports.stored import direction_of, fleet_pause_of, freeze_of, pause_of
 from trigger.decide import returned, vanished
 from trigger.explain.recorded_inputs import Given
 from trigger.forecast.leads import NEWEST, LearnedTime, Took, lead_of, learned_time
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
+from trigger.policies.manual_freezes import frozen, unfrozen
 from trigger.policies.schedules import schedule_named
 from trigger.reasons import Reason
 from trigger.requests import GroupState, Pause, Quiet, Request, RequestCause
@@ -147,7 +149,8 @@ def _latest(times: Sequence[float], values: Sequence[int | None], at: Instant, o
 def state_before(catalogue: Catalogue, group: GroupId, course: Course, first_at: Instant) -> GroupState:
     """Return the group's state when the series begins, as far as earlier events show it.
 
-    Desired size, pause, the quiet times of policies and the group's last growth. Lasting alerts are not among events.
+    Desired size, pauses, freezes of persons, the quiet times of policies and the group's last growth. Lasting alerts
+    are not among events.
     """
     state, declared = GroupState(), catalogue.groups[group]
     if course.sized:
@@ -175,7 +178,25 @@ def _remembered(catalogue: Catalogue, group: Group, state: GroupState, event: Re
 
 
 def acted(group: Group, state: GroupState, event: ReplayEvent) -> GroupState:
-    """Apply an operation that changes a group's state by itself: pause, resume, vanished members."""
+    """Apply an operation that changes a group's state by itself: pauses, freezes, vanished members."""
+    match event.name:
+        case "pause" | "resume" | "pause_all" | "resume_all":
+            return _paused(state, event)
+        case "freeze":
+            direction, lasts, because = freeze_of(event.message)
+            return frozen(state, direction, lasts, by=event.by, because=because, now=event.at)
+        case "unfreeze":
+            return unfrozen(state, FrozenDirection(event.message))
+        case "vanished" | "returned":
+            count = re.match(r"\d+", event.message)
+            follow = _RESIZES[event.name]
+            return follow(group, state, int(count[0])) if count else state
+        case _:
+            return state
+
+
+def _paused(state: GroupState, event: ReplayEvent) -> GroupState:
+    """Begin or end a pause, of the group or of the fleet."""
     match event.name:
         case "pause":
             return paused(state, pause_of(event.message))
@@ -186,14 +207,8 @@ def acted(group: Group, state: GroupState, event: ReplayEvent) -> GroupState:
             pause, because = fleet_pause_of(event.message)
             fleet = fleet_paused(state.fleet_pause, pause, by=event.by, because=because, now=event.at)
             return replace(state, fleet_pause=fleet)
-        case "resume_all":
-            return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(event.message)))
-        case "vanished" | "returned":
-            count = re.match(r"\d+", event.message)
-            follow = _RESIZES[event.name]
-            return follow(group, state, int(count[0])) if count else state
         case _:
-            return state
+            return replace(state, fleet_pause=fleet_resumed(state.fleet_pause, direction_of(event.message)))
 
 
 def request_of(catalogue: Catalogue, group: Group, event: ReplayEvent) -> Request | None:

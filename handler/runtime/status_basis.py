@@ -44,8 +44,9 @@ def basis_of(runtime: GroupRuntime, now: Instant) -> StatusBasis:
 
 
 def _turns(runtime: GroupRuntime) -> Iterator[Instant]:
-    """Yield the ends of quiet times, of a back-off and of warm-ups: by them time alone changes a status."""
+    """Yield the ends of quiet times, freezes, a back-off and warm-ups: by them time alone changes a status."""
     yield from (quiet.until for quiet in runtime.state.quiets)
+    yield from (signal.until for signal in runtime.state.signals)
     if runtime.builds.back_off_until is not None:
         yield runtime.builds.back_off_until
     for member in () if runtime.seen is None else runtime.seen.world.members:

@@ -25,6 +25,7 @@ from handler.planning.status import (
 from handler.planning.world import Member
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 from trigger.guards.outdated_requests import say_older
+from trigger.policies.manual_freezes import manual_freezes
 from trigger.reasons import Reason
 from trigger.requests import Pause
 
@@ -55,6 +56,7 @@ def status_of(runtime: GroupRuntime, now: Instant) -> GroupStatus:
         reason=reason_of(runtime),
         policies={policy.policy: policy.reason for policy in explained.policies} if explained else {},
         quiets=tuple(quiet for quiet in state.quiets if quiet.until > now),
+        freezes=manual_freezes(state, now),
         queued=state.turn.queued,
         waits=runtime.seen.plan.waits if runtime.seen else (),
         quota=runtime.seen.plan.quota if runtime.seen else "",

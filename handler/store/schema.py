@@ -127,6 +127,8 @@ signals = Table(
     Column("since", SECONDS, nullable=False),
     Column("until", SECONDS, nullable=False),
     Column("lasts", SECONDS),
+    Column("by", Text, nullable=False, server_default=text("''")),
+    Column("because", Text, nullable=False, server_default=text("''")),
 )
 
 attachments = Table(

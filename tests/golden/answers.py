@@ -21,6 +21,7 @@ from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
 from handler.operations.forecast_admin import ForecastAdmin
+from handler.operations.freeze_admin import FreezeAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
@@ -43,6 +44,7 @@ BODIES: Final[Mapping[str, object]] = {
     "PUT /api/v1/groups/{group}/size": {"size": 3},
     "POST /api/v1/groups/{group}/alarms": {"id": "alarm-1", "policy": "out"},
     "POST /api/v1/groups/{group}/pause": {},
+    "POST /api/v1/groups/{group}/freeze": {"lasts": 3600},
     "POST /api/v1/groups/{group}/converge": {},
     "POST /api/v1/groups/{group}/members": {"named": "web-1"},
     "POST /api/v1/groups/{group}/members/{member}/protect": {"protected": True},
@@ -81,6 +83,7 @@ PARTS: Final[Mapping[str, type]] = {
     "rolling": RollAdmin,
     "forecasts": ForecastAdmin,
     "balancers": BalancerAdmin,
+    "freezes": FreezeAdmin,
     "garbage": GarbageAdmin,
     "settings": SettingAdmin,
     "canaries": CanaryAdmin,

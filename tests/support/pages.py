@@ -14,6 +14,7 @@ from handler.web.pages.facts import Facts, Glance
 from handler.web.pages.windows import window_of
 from tests.support.store import an_explanation, at
 from trigger.explain.explanation import Explanation
+from trigger.policies.manual_freezes import ManualFreeze
 from trigger.reasons import Reason
 from trigger.requests import Pause, Quiet
 
@@ -52,6 +53,7 @@ def a_status(
     messages: tuple[str, ...] = (),
     desired: int | None = 3,
     quiets: tuple[Quiet, ...] = (),
+    freezes: tuple[ManualFreeze, ...] = (),
     listed: bool | None = True,
     reason: Reason = Reason.STEADY,
 ) -> GroupStatus:
@@ -72,6 +74,7 @@ def a_status(
         reason=reason,
         policies={},
         quiets=quiets,
+        freezes=freezes,
         waits=(),
         decided_at=NOW,
         converged_at=NOW,

@@ -60,7 +60,7 @@ _SENTENCES: Mapping[Reason, str] = MappingProxyType(
         Reason.AT_MIN: "the group already has its minimum number of members",
         Reason.NO_CHANGE: "the group already has this size",
         Reason.SHIELDED: "an alert blocks scale-in",
-        Reason.FROZEN: "an alert or a freeze window blocks this direction",
+        Reason.FROZEN: "a freeze blocks this direction",
         Reason.BALANCER_NOT_FOUND: "a balancer of the group does not exist: policies do not scale in until it is back",
         Reason.CATCHING_UP: "waiting for the members of the last scale-out",
         Reason.MAX_CHANGE: "the group's maximum rate of change is reached",
@@ -355,7 +355,7 @@ def _quiet(quiet: Quiet, now: Instant) -> str:
     return f"{effect} until {say_until(quiet.until, now)}: quiet time after {author} scaled {quiet.direction.value}"
 
 
-# Alerts
+# Alerts, and freezes of persons
 
 
 def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
@@ -368,7 +368,9 @@ def _last_of_each(signals: Iterable[Signal]) -> Iterable[Signal]:
 
 def _signal(signal: Signal, group: GroupId, now: Instant) -> str:
     until, lasts = f"until {say_until(signal.until, now)}", signal.until > now
-    blocked = f"{'is' if lasts else 'was'} blocked {until} by alert `{signal.alert}`"
+    because = f": {signal.because}" if signal.because else ""
+    author = f"alert `{signal.alert}`" if signal.alert else f"{signal.by}{because}"
+    blocked = f"{'is' if lasts else 'was'} blocked {until} by {author}"
     match signal.kind:
         case SignalKind.FLOOR:
             return f"{group} {'keeps' if lasts else 'kept'} {signal.size} or more {until} by alert `{signal.alert}`"

@@ -12,8 +12,8 @@ bounds              person: above max without force; below min unless paused and
 alert's floor       person: below it, unless paused and forced; for all others it is min  ALERT_FLOOR
 shield              policy, alarm: a scale-in while an alert shields the group, or has    SHIELDED
                     no data itself
-freeze              policy, alarm: a change in a direction that an alert, or a freeze     FROZEN
-                    window of the group, freezes
+freeze              policy, alarm: a change in a direction that an alert, a person, or    FROZEN
+                    a freeze window of the group, freezes
 balancer not found  policy, alarm: a scale-in while a balancer of the group does not      BALANCER_NOT_FOUND
                     exist
 quiet time          policy, alarm: a scale-in by any quiet time, a scale-out only by one  QUIET
@@ -39,9 +39,9 @@ max are those in force at this moment; if only a schedule's floor or ceiling sto
 A schedule's request passes the same guards as an alarm's.
 A person's request passes no quiet time, back-off or budget: convergence paces the creates.
 
-An alert or a window that shields or freezes stops requests only: changed bounds and floors, also of another alert, go
-on (`trigger.guards.enforced_bounds`). If two alerts contradict each other, the floor wins: more members cost money,
-never the fleet, and max limits them.
+An alert, a person or a window that shields or freezes stops requests only: changed bounds and floors, also of another
+alert, go on (`trigger.guards.enforced_bounds`). If two alerts contradict each other, the floor wins: more members cost
+money, never the fleet, and max limits them.
 Source: DESIGN.md "Sizing"; issue 3, item 2; issue 5, item 6.
 
 # Note [Growth beyond growth]
@@ -229,7 +229,7 @@ _BARS = {
 
 
 def _barred(direction: Direction, context: GuardContext) -> tuple[Reason, Instant] | None:
-    """Find the reason why an alert or a window blocks this direction, and when the last of them ends."""
+    """Find the reason why an alert, a person or a window blocks this direction, and when the last of them ends."""
     for reason, kinds in _BARS[direction].items():
         ends = [signal.until for signal in context.state.signals if signal.kind in kinds]
         window = frozen_until(context.group.freezes, _WAYS[direction], context.now) if reason is Reason.FROZEN else None

@@ -20,6 +20,13 @@ from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, 
 from config.units import AlertId, Instant
 from trigger.requests import GroupState, Signal, SignalKind
 
+FREEZES = {
+    FrozenDirection.OUT: (SignalKind.FREEZE_OUT,),
+    FrozenDirection.IN: (SignalKind.FREEZE_IN,),
+    FrozenDirection.BOTH: (SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT),
+}
+"""The kinds of signals that freeze a direction, or both."""
+
 
 def signals_of(alert: Alert, key: str, *, since: Instant, now: Instant) -> tuple[Signal, ...]:
     """Return the signals of a firing alert, with its time to live from ``now``.
@@ -82,7 +89,12 @@ def outlasting(state: GroupState) -> GroupState:
     longest = {(each.alert, each.kind, each.size): each for each in sorted(state.signals, key=_until)}
     if len(longest) == len(state.signals):
         return state
-    return replace(state, signals=tuple(sorted(longest.values(), key=_name)))
+    return replace(state, signals=in_order(longest.values()))
+
+
+def in_order(signals: Iterable[Signal]) -> tuple[Signal, ...]:
+    """Sort signals as a state has them."""
+    return tuple(sorted(signals, key=_name))
 
 
 def floor_of(group: Group, signals: Collection[Signal]) -> int:
@@ -100,22 +112,15 @@ def _kinds(effect: Effect) -> tuple[SignalKind, ...]:
         case Shield():
             return (SignalKind.SHIELD,)
         case Freeze(way=way):
-            return _FROZEN[way]
+            return FREEZES[way]
         case FirePolicy() | BringValue():
             return ()
         case _:
             assert_never(effect)
 
 
-_FROZEN = {
-    FrozenDirection.OUT: (SignalKind.FREEZE_OUT,),
-    FrozenDirection.IN: (SignalKind.FREEZE_IN,),
-    FrozenDirection.BOTH: (SignalKind.FREEZE_IN, SignalKind.FREEZE_OUT),
-}
-
-
 def _with(state: GroupState, signals: Iterable[Signal], now: Instant) -> GroupState:
-    return replace(state, signals=tuple(sorted((one for one in signals if one.until > now), key=_name)))
+    return replace(state, signals=in_order(one for one in signals if one.until > now))
 
 
 def _name(signal: Signal) -> tuple[str, str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.load import load
+from config.model.effects import FrozenDirection
 from handler.recording.events import RecordingSelection, write_events
 from handler.recording.exporting import Csv, export_series
 from handler.replay.outcomes import line_of
@@ -39,7 +40,12 @@ async def ups_and_downs(up: Up) -> None:
         up.bed.readings.value = value
         await up.until(lambda size=size: up.serving() == size)
         await up.ticked(3)
+    up.bed.readings.value = 5.0
+    await up.operations.freezes.freeze(WEB, FrozenDirection.IN, 3600.0, by="ann")
+    await up.ticked(3)
+    assert up.serving() == 3
     up.bed.readings.value = 50.0
+    await up.operations.freezes.unfreeze(WEB, FrozenDirection.BOTH, by="ann")
     await up.operations.pauses.pause_all(decisions_only=False, because="a drill", by="ann")
     await up.ticked(3)
     await up.operations.pauses.resume_all(by="ann")

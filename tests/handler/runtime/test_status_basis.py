@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from config.model.effects import FrozenDirection
 from config.model.schedules import LastsFor, Once, QuietScope, ScheduledBound, ScheduledLimit
 from config.units import Instant, PolicyId
 from handler.planning.desired import Builds
@@ -15,13 +16,15 @@ from handler.runtime.status_basis import basis_of
 from handler.runtime.statuses import status_of
 from tests.handler.runtime.test_statuses import a_runtime
 from tests.support.worlds import NOW, a_fleet
+from trigger.policies.manual_freezes import frozen
 from trigger.requests import Direction, Quiet
 
 
 def in_all_spans() -> GroupRuntime:
-    """A group that is quiet for 10 s, backs off for 20 s, and has members that warm up, each for another time."""
+    """A group that is quiet for 10 s, frozen for 15 s, backs off for 20 s; its members warm up at different times."""
     runtime = a_runtime(2)
-    runtime.state = replace(runtime.state, quiets=(a_quiet(10.0),))
+    state = replace(runtime.state, quiets=(a_quiet(10.0),))
+    runtime.state = frozen(state, FrozenDirection.BOTH, 15.0, by="ada", because="", now=NOW)
     runtime.kept_builds = Builds(failed=4, back_off_until=Instant(NOW + 20))
     runtime.definition = replace(runtime.definition, group=replace(runtime.definition.group, warm_up=60.0))
     assert runtime.seen is not None

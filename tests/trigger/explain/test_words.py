@@ -373,6 +373,10 @@ def test_a_quiet_time_that_is_over_says_when_it_ended() -> None:
         (a_signal(SignalKind.SHIELD), "scale-in of web is blocked {} by alert `deploy`"),
         (a_signal(SignalKind.FREEZE_OUT), "scale-out of web is blocked {} by alert `deploy`"),
         (a_signal(SignalKind.FREEZE_IN), "scale-in of web is blocked {} by alert `deploy`"),
+        (
+            replace(a_signal(SignalKind.FREEZE_IN, alert=""), by="ada", because="the fair"),
+            "scale-in of web is blocked {} by ada: the fair",
+        ),
         (a_signal(SignalKind.BLIND), "scale-in of web is blocked {} by alert `deploy`, which has no data"),
     ],
     ids=lambda value: value.kind.value if isinstance(value, Signal) else "",

@@ -8,7 +8,7 @@ from alembic import op
 from handler.store.columns import NUMBER
 
 revision = "0055"
-down_revision = "0051"
+down_revision = "0052"
 
 
 def upgrade() -> None:
