@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 from config.document.entities import Entity
 from config.model.catalogue import Mode
 from config.model.counters import Counter
+from config.model.effects import FrozenDirection
 from config.model.sections import Section
 from config.units import BalancerId, CounterId, GroupId, Instant, MemberName, PolicyId
 from handler.identity.grants import EVERYTHING
@@ -48,6 +49,7 @@ from tests.support.store import a_condition, a_quiet, an_answer, an_explanation,
 from tests.support.worlds import a_member as a_world_member
 from tests.support.worlds import a_record, a_registration, a_world
 from trigger.explain.explanation import Explanation, ExpressionExplanation
+from trigger.policies.manual_freezes import ManualFreeze
 from trigger.reasons import Reason
 from trigger.requests import Clamp, FleetPause, Pause, RequestCause
 from trigger.verdicts import Direction, Truth
@@ -207,6 +209,11 @@ def _full_status() -> GroupStatus:
     return replace(
         a_status(
             *members, hostile, condition=GroupCondition.WARNING, messages=("quota is used up", _HOSTILE),
+            freezes=(
+                ManualFreeze(
+                    direction=FrozenDirection.IN, since=at(0), until=at(90000), by=_HOSTILE, because=_HOSTILE
+                ),
+            ),
             quiets=(a_quiet(at(160)), replace(a_quiet(at(4000), policy=None), direction=Direction.IN)),
             reason=Reason.SCALED_OUT,
         ),

@@ -21,11 +21,22 @@ from handler.operations.registry import perform
 from handler.planning.status import GroupStatus
 from handler.planning.steps import Plan
 from handler.web.needs import READS, READS_ALL, actor_of
-from handler.web.pages.acts import ACTS, ActBar, Allowed, act_bar, dialog_of, fleet_bar, fleet_dialog
+from handler.web.pages.acts import (
+    ACTS,
+    ActBar,
+    Allowed,
+    Question,
+    act_bar,
+    dialog_of,
+    fleet_bar,
+    fleet_dialog,
+    size_asked,
+    span_asked,
+)
 from handler.web.pages.addresses import ActAsked
 from handler.web.pages.frame import PAGE_HEADERS
 from handler.web.pages.offer import Offer
-from handler.web.pages.offers import Topic, member_offers, offers_of, size_now
+from handler.web.pages.offers import Entered, Topic, member_offers, offers_of, size_now
 from handler.web.pages.pause_offers import pausing_fleet
 from handler.web.render import planned
 
@@ -75,11 +86,9 @@ class ActDialogs:
         plan = await self._plan(group, actor) if asked.topic is Topic.CONVERGE else ()
         revisions = await self._operations.rolling.revisions(group) if asked.topic is Topic.ROLL else ()
         becomes_quiet = self._operations.definition(group).group.quiet_time > 0
-        offers = offers_of(asked.topic, status, asked.size, plan, revisions, becomes_quiet=becomes_quiet)
-        size = None
-        if asked.topic is Topic.SCALE:
-            size = size_now(status) if asked.size is None else asked.size
-        return dialog_of(f"{asked.topic.value.capitalize()} {group}", offers, allowed, size)
+        entered = Entered(size=asked.size, lasts=asked.lasts)
+        offers = offers_of(asked.topic, status, entered, plan, revisions, becomes_quiet=becomes_quiet)
+        return dialog_of(f"{asked.topic.value.capitalize()} {group}", offers, allowed, _question(asked, status))
 
     def _allowed(self, actor: Actor) -> Allowed:
         authorising = self._operations.authorising
@@ -99,3 +108,13 @@ class ActDialogs:
             return ()
         plan = await perform(self._operations, dry_run, actor)
         return tuple(plan_lines(planned(plan))) if isinstance(plan, Plan) else ()
+
+
+def _question(asked: ActAsked, status: GroupStatus) -> Question | None:
+    match asked.topic:
+        case Topic.SCALE:
+            return size_asked(size_now(status) if asked.size is None else asked.size)
+        case Topic.FREEZE:
+            return span_asked(asked.lasts)
+        case _:
+            return None

@@ -9,11 +9,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from config.units import MemberName
+from config.units import MemberName, Seconds, format_span
 from handler.operations.address import call_of
 from handler.operations.registry import Operation
 from handler.planning.status import GroupStatus
 from handler.web.pages.frame import href
+from handler.web.pages.freeze_offers import SPANS
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.offer import Offer
 from handler.web.pages.offers import ON_MEMBERS, Topic, offers_of
@@ -29,7 +30,13 @@ Allowed = Callable[[Operation], bool]
 """Tells whether the person who looks may do it."""
 
 
-_BUTTONS = {Topic.SCALE: "Scale…", Topic.PAUSE: "Pause…", Topic.CONVERGE: "Converge…", Topic.ROLL: "Roll…"}
+_BUTTONS = {
+    Topic.SCALE: "Scale…",
+    Topic.PAUSE: "Pause…",
+    Topic.FREEZE: "Freeze…",
+    Topic.CONVERGE: "Converge…",
+    Topic.ROLL: "Roll…",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +55,37 @@ class Choice:
     """JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A field whose value the choices depend on: another value brings other sentences."""
+
+    name: str
+    """In the dialog's address."""
+    label: str
+    value: str
+    options: tuple[tuple[str, str], ...] = ()
+    """Values to choose from, and their words; none: it is a number of members."""
+
+
+def size_asked(size: int) -> Question:
+    """Return the question for a size."""
+    return Question("size", "Desired size", str(size))
+
+
+def span_asked(lasts: Seconds) -> Question:
+    """Return the question how long a freeze lasts."""
+    spans = sorted({*SPANS, lasts})
+    return Question("lasts", "For", f"{lasts:g}", tuple((f"{each:g}", format_span(each)) for each in spans))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialog:
     """What a person chooses from."""
 
     title: str
     choices: tuple[Choice, ...]
-    size: int | None = None
-    """The size that a field shows, and the first choice is its own; ``None``: there is no such field."""
+    question: Question | None = None
+    """What the dialog asks first; the first choice is then chosen at first. ``None``: nothing."""
     reason: str = "Reason, for the audit trail"
     """The label of the field for it."""
     refused: str = "Your role allows none of this."
@@ -115,10 +145,10 @@ def fleet_dialog(offers: Iterable[Offer], allowed: Allowed) -> Markup:
     return _TEMPLATE("dialog", Dialog(title="Pause the fleet", choices=choices, reason=reason))
 
 
-def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, size: int | None = None) -> Markup:
+def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, question: Question | None = None) -> Markup:
     """Lay out a dialog of what is allowed."""
     choices = tuple(_choice(offer) for offer in offers if allowed(offer.operation))
-    return _TEMPLATE("dialog", Dialog(title=title, choices=choices, size=size if choices else None))
+    return _TEMPLATE("dialog", Dialog(title=title, choices=choices, question=question if choices else None))
 
 
 def refusing(title: str, reason: str) -> Markup:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from config.units import Instant
 from handler.web.pages.choosing import STATES, Choice, Sort
+from handler.web.pages.freeze_offers import AT_FIRST
 from handler.web.pages.offers import Topic
 from handler.web.pages.windows import Window, window_of
 
@@ -49,5 +50,7 @@ class ActAsked(BaseModel):
     topic: Topic = Topic.SCALE
     size: int | None = Field(None, ge=0, le=1_000_000)
     """The size that a person has entered; ``None``: none yet."""
+    lasts: float = Field(AT_FIRST, gt=0, le=366 * 86400)
+    """Seconds that a freeze is to last."""
     member: str = Field("", max_length=255)
     """Instead of a topic: the member that it is about."""

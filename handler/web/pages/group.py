@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from config.model.catalogue import Mode
+from config.model.effects import FrozenDirection
 from config.units import GroupId, Instant, MemberName, format_span
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
@@ -18,7 +19,7 @@ from handler.web.pages.apart import ShownValue
 from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
-from handler.web.pages.figures import ABSENT, clock, number, span, stamp
+from handler.web.pages.figures import ABSENT, clock, minute, number, span, stamp
 from handler.web.pages.frame import Badge, Parts, badge_of, href
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.registrations import ShownRegistration, shown_registrations
@@ -26,6 +27,7 @@ from handler.web.pages.windows import SPANS, Window, field_text, window_of
 from trigger.explain.forecast_words import say_learned
 from trigger.explain.time_words import say_moment, say_pause
 from trigger.explain.words import say, sentence_of
+from trigger.policies.manual_freezes import ManualFreeze
 from trigger.requests import Quiet
 from trigger.verdicts import Direction
 
@@ -203,6 +205,7 @@ def _figures(status: GroupStatus, now: Instant) -> Iterator[Stated]:
     yield from _rolling(status)
     yield from _times(status)
     yield from (_quiet(quiet, now) for quiet in status.quiets)
+    yield from (_frozen(freeze, now) for freeze in status.freezes)
     mode = {Mode.ACT: "", Mode.ADVISE: "advises only", Mode.OFF: "off"}[status.mode]
     if held := " and ".join(text for text in (mode, say_pause(status.pause)) if text):
         yield Stated("Mode", held)
@@ -239,6 +242,13 @@ def _quiet(quiet: Quiet, now: Instant) -> Stated:
     who = quiet.policy or "a person or an alarm"
     more = f"until {clock(quiet.until)}: {effect}, since {who} scaled {quiet.direction.value}"
     return Stated("Quiet", span(quiet.until - now), more, until=f"{quiet.until:.3f}")
+
+
+def _frozen(freeze: ManualFreeze, now: Instant) -> Stated:
+    term = {FrozenDirection.BOTH: "Frozen", FrozenDirection.IN: "Shielded", FrozenDirection.OUT: "No growth"}
+    because = f": {freeze.because}" if freeze.because else ""
+    more = f"until {minute(freeze.until)} UTC by {freeze.by}{because}"
+    return Stated(term[freeze.direction], span(freeze.until - now), more, until=f"{freeze.until:.3f}")
 
 
 def _decided(mark: ChartMark) -> Decided:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import assert_never
 
 from config.model.catalogue import Mode
+from config.units import Seconds
 from handler.operations.group_operations import ConvergeGroup, EndRollback, RollBack, StartRoll, StopRoll
 from handler.operations.member_operations import DeleteMember, EvictMember, ProtectMember, ReplaceMember
 from handler.operations.outcomes import RevisionStatus
@@ -18,6 +20,7 @@ from handler.operations.size_tags import size_tag
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, MemberStatus
 from handler.web.pages.figures import minute
+from handler.web.pages.freeze_offers import AT_FIRST, freezing
 from handler.web.pages.offer import Offer
 from handler.web.pages.pause_offers import pausing
 from trigger.explain.words import sentence_of
@@ -34,14 +37,28 @@ class Topic(enum.Enum):
 
     SCALE = "scale"
     PAUSE = "pause"
+    FREEZE = "freeze"
     CONVERGE = "converge"
     ROLL = "roll"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entered:
+    """What a person has entered in a dialog."""
+
+    size: int | None = None
+    """``None``: none yet."""
+    lasts: Seconds = AT_FIRST
+    """How long a freeze is to last."""
+
+
+NOTHING_ENTERED = Entered()
 
 
 def offers_of(
     topic: Topic,
     status: GroupStatus,
-    size: int | None = None,
+    entered: Entered = NOTHING_ENTERED,
     plan: Iterable[str] = (),
     revisions: Iterable[RevisionStatus] = (),
     *,
@@ -52,16 +69,18 @@ def offers_of(
     Args:
         topic: what the person wants to do.
         status: of the group, now.
-        size: the size that the person has entered; ``None``: none yet.
+        entered: what the person has entered so far.
         plan: the steps of a pass now, in words.
         revisions: of the group's definition, newest first.
         becomes_quiet: a change of size begins a quiet time of the group, which is none of 0 s.
     """
     match topic:
         case Topic.SCALE:
-            return tuple(_scaling(status, size_now(status) if size is None else size, becomes_quiet))
+            return tuple(_scaling(status, size_now(status) if entered.size is None else entered.size, becomes_quiet))
         case Topic.PAUSE:
             return tuple(pausing(status))
+        case Topic.FREEZE:
+            return tuple(freezing(status, entered.lasts))
         case Topic.CONVERGE:
             return (_converging(status, plan),)
         case Topic.ROLL:

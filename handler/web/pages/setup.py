@@ -67,7 +67,7 @@ class Setup:
     group: GroupId
     href: str
     now: tuple[str, ...]
-    """Alerts, limits and windows in force, as text."""
+    """Alerts, freezes, limits and windows in force, as text."""
     week: tuple[PlannedDay, ...]
     balancers: tuple[BalancerShown, ...]
     revisions: tuple[RevisionShown, ...]
@@ -96,7 +96,9 @@ def _in_force(facts: SetupFacts) -> Iterator[str]:
         size = "" if signal.size is None else f" {signal.size}"
         effect = f"{signal.kind.value.replace('_', ' ')}{size}"
         ends = f"ends by {minute(signal.until)} UTC"
-        yield f"alert {signal.alert}: {effect} since {minute(signal.since)} UTC, {ends}"
+        because = f" ({signal.because})" if signal.because else ""
+        author = f"alert {signal.alert}" if signal.alert else f"{signal.by}{because}"
+        yield f"{author}: {effect} since {minute(signal.since)} UTC, {ends}"
     limits = (standing(each, now) for each in group.schedules if isinstance(each, ScheduledLimit))
     yield from (say_limit(each, group.id, now) for each in limits if each.active)
     windows = (freezing(each, now) for each in group.freezes)

@@ -41,19 +41,22 @@ function labelButton() {
   dialog.querySelector("[name=carry-out]").textContent = chosen().dataset.label;
 }
 
-// Another size is another request: it can be sent once the page says what it does.
-async function foresee(size) {
+// Another size or time is another request: it can be sent once the page says what it does.
+async function foresee(field) {
   const button = dialog.querySelector("[name=carry-out]");
   button.disabled = true;
   clearTimeout(typing);
-  if (!size.checkValidity()) return answer("", "");
+  if (!field.checkValidity()) return answer("", "");
+  const path = `${shown}&${field.name}=${field.value}`;
   typing = setTimeout(async () => {
     try {
-      const path = `${shown}&size=${size.value}`;
       const made = document.createElement("template");
       made.innerHTML = await markupOf(path);
-      if (!size.isConnected || path !== `${shown}&size=${size.value}`) return;
+      if (!field.isConnected || path !== `${shown}&${field.name}=${field.value}`) return;
+      const label = chosen().dataset.label;
       dialog.querySelector(".choices").replaceWith(made.content.querySelector(".choices"));
+      const same = [...dialog.querySelectorAll(".choice")].find(each => each.dataset.label === label);
+      same?.querySelector("input")?.click();
       button.disabled = false;
       answer("", "");
       choose();
@@ -124,7 +127,7 @@ if (bar) {
   dialog.addEventListener("close", () => document.getElementById(opener)?.focus({preventScroll: true}));
   dialog.addEventListener("click", event => event.target.name === "cancel" && dialog.close());
   dialog.addEventListener("change", event => event.target.name === "choice" && choose());
-  dialog.addEventListener("input", event => event.target.name === "size" && foresee(event.target));
+  dialog.addEventListener("input", event => "foreseen" in event.target.dataset && foresee(event.target));
   dialog.addEventListener("submit", event => {
     event.preventDefault();
     carryOut(event.target);

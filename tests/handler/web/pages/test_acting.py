@@ -139,7 +139,7 @@ def test_a_size_that_another_person_changed_meanwhile_is_refused(daemon: Daemon,
     page.until("document.querySelector('#acting .answer.refused')?.textContent.includes('has changed since')")
 
 
-def test_a_group_is_paused_and_resumed(page: Page) -> None:
+def test_a_group_is_paused_resumed_and_shielded(page: Page) -> None:
     press(page, "#act-pause")
     choose(page, "Pause everything")
     carry_out(page, "web is paused.")
@@ -148,6 +148,13 @@ def test_a_group_is_paused_and_resumed(page: Page) -> None:
     choose(page, "Resume")
     carry_out(page, "web is resumed.")
     page.until(f"!{_BADGE}.includes('paused')")
+    press(page, "#act-freeze")
+    choose(page, "Shield from scale-in")
+    page.run("((each) => { each.value = '14400'; each.dispatchEvent(new Event('input', {bubbles: true})) })"
+             "(document.querySelector('#acting select'))")  # fmt: skip
+    page.until(f"{_DIALOG}.includes('For 4h no policy')")
+    carry_out(page, "web: shield from scale-in for 4h.")
+    page.until("document.querySelector('.figures').textContent.includes('Shielded')")
     assert not page.problems
 
 

@@ -11,25 +11,29 @@ from typing import Any
 import pytest
 
 from config.model.catalogue import Mode
+from config.model.effects import FrozenDirection
 from handler.identity.grants import Grants
 from handler.identity.rights import VERBS, UserRole
 from handler.operations.address import address_of, right_of
 from handler.operations.member_operations import ProtectMember
 from handler.operations.outcomes import RevisionStatus
 from handler.operations.registry import Operation
-from handler.operations.size_operations import PauseGroup, ResumeGroup, ScaleGroup
+from handler.operations.size_operations import FreezeGroup, PauseGroup, ResumeGroup, ScaleGroup
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupStatus, MemberState, RollbackStatus, RollStatus
 from handler.web.pages.acts import Allowed, act_bar, dialog_of, fleet_bar
+from handler.web.pages.figures import minute
 from handler.web.pages.offer import Offer
-from handler.web.pages.offers import ON_MEMBERS, Topic, member_offers, offers_of
+from handler.web.pages.offers import ON_MEMBERS, Entered, Topic, member_offers, offers_of
 from handler.web.pages.pause_offers import pausing_fleet
 from tests.support.pages import a_member, a_status
 from tests.support.store import at
 from tests.support.trigger import a_group, a_person, decided
+from trigger.policies.manual_freezes import ManualFreeze
 from trigger.requests import FleetPause, GroupState, Pause
 
-PAUSED = replace(a_status(a_member()), pause=Pause.ALL)
+A_FREEZE = ManualFreeze(direction=FrozenDirection.BOTH, since=at(0), until=at(3600), by="ada", because="the fair")
+PAUSED = replace(a_status(a_member()), pause=Pause.ALL, freezes=(A_FREEZE,))
 
 
 def all_offers(status: GroupStatus) -> Iterator[Offer]:
@@ -48,7 +52,7 @@ def offered(role: UserRole) -> set[str]:
     return {address_of(type(offer.operation)).name for offer in all_offers(PAUSED) if with_role(role)(offer.operation)}
 
 
-OPERATES = {"scale", "pause", "resume", "converge", "protect", "replace", "dismiss", "roll"}
+OPERATES = {"scale", "pause", "resume", "freeze", "unfreeze", "converge", "protect", "replace", "dismiss", "roll"}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_a_page_has_a_button_for_every_offer_of_a_role_and_no_other(role: UserRo
     bar = act_bar(PAUSED, with_role(role))
     assert (bar is None) is (role is UserRole.VIEWER)
     if bar is not None:
-        assert [button.label for button in bar.buttons] == ["Scale…", "Pause…", "Converge…", "Roll…"]
+        assert [button.label for button in bar.buttons] == ["Scale…", "Pause…", "Freeze…", "Converge…", "Roll…"]
         assert bar.member_dialog == "/groups/web/acts?member="
 
 
@@ -88,7 +92,7 @@ def test_every_offer_says_what_happens_and_what_has_happened() -> None:
 
 
 def foreseen(status: GroupStatus, size: int) -> str:
-    first, *_ = offers_of(Topic.SCALE, status, size)
+    first, *_ = offers_of(Topic.SCALE, status, Entered(size=size))
     return " ".join(first.happens)
 
 
@@ -116,13 +120,13 @@ def test_a_size_says_what_it_would_do(changed: dict[str, Any], size: int, words:
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_no_quiet_time_is_promised_where_it_is_none(size: int) -> None:
-    (offer,) = offers_of(Topic.SCALE, a_status(), size, becomes_quiet=False)
+    (offer,) = offers_of(Topic.SCALE, a_status(), Entered(size=size), becomes_quiet=False)
     assert "quiet" in foreseen(a_status(), size)
     assert "quiet" not in " ".join(offer.happens)
 
 
 def test_a_size_that_is_sent_holds_only_for_the_size_that_was_shown() -> None:
-    (offer,) = offers_of(Topic.SCALE, replace(a_status(), revision=7), 5)
+    (offer,) = offers_of(Topic.SCALE, replace(a_status(), revision=7), Entered(size=5))
     assert offer.operation == ScaleGroup(group=a_status().group, size=5, if_match='"7.3"')
 
 
@@ -138,7 +142,7 @@ def test_force_is_offered_where_it_and_nothing_less_is_accepted(pause: Pause, fl
         decision = decided(a_person(size, force=force), desired=status.desired, group=group, state=state)
         return decision.winner is not None
 
-    plain, *forced = offers_of(Topic.SCALE, status, size)
+    plain, *forced = offers_of(Topic.SCALE, status, Entered(size=size))
     refused = not is_accepted(force=False)
     assert ("this is refused" in " ".join(plain.happens), bool(forced)) == (
         refused,
@@ -147,13 +151,13 @@ def test_force_is_offered_where_it_and_nothing_less_is_accepted(pause: Pause, fl
 
 
 def test_a_forced_size_says_how_long_it_stays_and_what_a_pause_does_to_it() -> None:
-    _, outside = offers_of(Topic.SCALE, a_status(), 12)
+    _, outside = offers_of(Topic.SCALE, a_status(), Entered(size=12))
     assert outside.operation == ScaleGroup(group=a_status().group, size=12, force=True, if_match='"1.3"')
     assert "outside the bounds" in outside.happens[0]
     assert "9 members more" in " ".join(outside.happens)
-    _, paused = offers_of(Topic.SCALE, PAUSED, 5)
+    _, paused = offers_of(Topic.SCALE, PAUSED, Entered(size=5))
     assert "members change once a person ends it" in paused.happens[0]
-    assert len(offers_of(Topic.SCALE, PAUSED, 3)) == 1, "the size of now needs no force"
+    assert len(offers_of(Topic.SCALE, PAUSED, Entered(size=3))) == 1, "the size of now needs no force"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,34 @@ def test_the_fleet_is_paused_and_resumed_with_the_number_of_groups_it_concerns(
     offers = tuple(pausing_fleet(fleet, 1200))
     assert [offer.label for offer in offers] == labels
     assert all("1,200 groups" in " ".join(offer.happens) for offer in offers)
+
+
+@pytest.mark.parametrize(
+    ("froze", "labels"),
+    [
+        (None, []),
+        (FrozenDirection.BOTH, ["End: freeze"]),
+        (FrozenDirection.IN, ["End: shield from scale-in"]),
+    ],
+)
+def test_a_group_is_frozen_or_shielded_for_the_time_that_is_entered(
+    froze: FrozenDirection | None, labels: list[str]
+) -> None:
+    freezes = () if froze is None else (replace(A_FREEZE, direction=froze),)
+    offers = offers_of(Topic.FREEZE, replace(a_status(), freezes=freezes), Entered(lasts=7200.0))
+    assert [offer.label for offer in offers] == ["Freeze", "Shield from scale-in", "Freeze growth", *labels]
+    assert offers[1].operation == FreezeGroup(group=a_status().group, lasts=7200.0, direction=FrozenDirection.IN)
+    assert offers[1].happens[0] == "For 2h no policy and no alarm makes the group smaller. Persons may."
+
+
+def test_a_freeze_says_whose_freeze_it_replaces_and_an_end_what_ends() -> None:
+    both, inward, outward, ending = offers_of(Topic.FREEZE, replace(a_status(), freezes=(A_FREEZE,)))
+    earlier = f"hat ada froze until {minute(A_FREEZE.until)} UTC (the fair)"
+    assert all(earlier in offer.happens[-1] for offer in (both, inward, outward))
+    assert ending.happens[0].startswith(f"W{earlier} ends now.")
+    shielded = replace(a_status(), freezes=(replace(A_FREEZE, direction=FrozenDirection.IN),))
+    _, inward, outward, _ = offers_of(Topic.FREEZE, shielded)
+    assert ["ada" in " ".join(offer.happens) for offer in (inward, outward)] == [True, False]
 
 
 def test_only_who_may_pause_all_groups_has_a_button_for_it() -> None:
