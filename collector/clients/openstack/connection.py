@@ -1,23 +1,19 @@
 """Calls to one project of OpenStack, each within one deadline, over a session of keystoneauth.
 
-Requests and answers are those of the services' own APIs. The session renews a refused token,
-in flight.
-
-Note [Renewed by another]: if several calls find their token refused, a session of keystoneauth renews it for the first,
-and returns the refusal to those that find the old token discarded already. They ask once more, with the new token.
+Requests and answers are those of the services' own APIs. The session renews a refused token.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Collection
+from typing import Final, TypeVar
 
 from collector.clients.circuits import Circuits
-from collector.clients.http.pool import Pool, retry_after
+from collector.clients.http.pool import Pool
 from collector.clients.openstack.parsing import ServiceResponse, refusal
-from collector.clients.openstack.session import KeystoneSession, ReadSecret, decoded
+from collector.clients.openstack.session import KeystoneSession, ReadSecret
 from config.errors import DriverError, Transient
 from config.model.openstack import OpenstackAccess
 from config.units import CloudId
@@ -78,7 +74,7 @@ class OpenstackConnection:
         """
         about = f"{self.id}: {method} {path.partition('?')[0]}"
         given = {"json": body, "microversion": version}
-        answer = self._in_time(about, lambda: self._tried(service, method, path, given))
+        answer = self._in_time(about, lambda: self._keystone.call(about, service, method, path, given))
         if answer.status in _REFUSING and answer.status not in but:
             if answer.status == _UNAUTHORISED:
                 self._keystone.forget()
@@ -102,7 +98,8 @@ class OpenstackConnection:
         return self._version_of(service, "api_version")
 
     def _version_of(self, service: str, what: str) -> tuple[int, int] | None:
-        return self._in_time(f"{self.id}: versions of {service}", lambda: self._version(service, what))
+        about = f"{self.id}: versions of {service}"
+        return self._in_time(about, lambda: self._keystone.version(about, service, what))
 
     def _in_time(self, about: str, call: Callable[[], T]) -> T:
         """Call within the deadline; a late call goes on in a thread of its own, and its answer is dropped."""
@@ -110,7 +107,7 @@ class OpenstackConnection:
 
         def called() -> None:
             try:
-                ended.put(self._keystone.translated(about, call))
+                ended.put(call())
             except DriverError as error:
                 ended.put(error)
 
@@ -122,19 +119,3 @@ class OpenstackConnection:
         if isinstance(answer, DriverError):
             raise answer
         return answer
-
-    def _tried(self, service: str, method: str, path: str, given: Mapping[str, Any]) -> ServiceResponse:
-        adapter = self._keystone.service(service)
-        response = adapter.request(path, method, raise_exc=False, **given)
-        if response.status_code == _UNAUTHORISED:  # Note [Renewed by another]
-            response = adapter.request(path, method, raise_exc=False, **given)
-        return ServiceResponse(
-            status=response.status_code,
-            body=decoded(response),
-            retry_after=retry_after(response),
-            date=response.headers.get("Date"),
-        )
-
-    def _version(self, service: str, what: str) -> tuple[int, int] | None:
-        version = getattr(self._keystone.service(service).get_endpoint_data(), what, None)
-        return None if version is None else (int(version[0]), int(version[1]))

@@ -3,6 +3,9 @@
 keystoneauth gets and renews tokens, and finds services; openstacksdk reads ``clouds.yaml`` for it. Its HTTP goes over a
 `Pool`: bounded answers, circuits, nothing from the environment. It blocks and reads files: call it in a thread.
 Redirects are not followed: they carry tokens elsewhere.
+
+Note [Renewed by another]: if several calls find their token refused, a session of keystoneauth renews it for the first,
+and returns the refusal to those that find the old token discarded already. They ask once more, with the new token.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ METRIC: Final = "metric"
 _MAJOR = {COMPUTE: "2.1", IMAGE: "2", NETWORK: "2", LOAD_BALANCER: "2", BLOCK_STORAGE: "3"}
 """Services whose address depends on the version."""
 _BEFORE_ITS_END: Seconds = 60.0
-_NOT_FOUND, _TOO_MANY = 404, 429
+_UNAUTHORISED, _NOT_FOUND, _TOO_MANY = 401, 404, 429
 _UNKNOWN = "could not find application credential"
 _UNKNOWN_HERE = "Keystone has no application credential with this id: it belongs to another cloud, or was deleted"
 _CREATE = "create one with `openstack application credential create trimtab`, and write its id and secret into the file"
@@ -95,12 +98,49 @@ class KeystoneSession:
         """Get a token for a caller that sends its own requests, with these services' addresses.
 
         Raises:
-            DriverError: as `translated`.
+            DriverError: as `call`.
         """
-        return self.translated(f"{self._about}POST /auth/tokens", lambda: self._granted(services))
+        return self._translated(f"{self._about}POST /auth/tokens", lambda: self._granted(services))
 
-    def service(self, service: str) -> Adapter:
-        """Return the adapter that calls a service, by its type in the catalogue; for `translated`."""
+    def call(self, about: str, service: str, method: str, path: str, given: Mapping[str, Any]) -> ServiceResponse:
+        """Make one call to a service, by its type in the catalogue; a refusal of the service is an answer.
+
+        Args:
+            about: begins messages.
+            service: its type in the catalogue.
+            method: the HTTP method.
+            path: below the service's endpoint, query included.
+            given: further arguments of keystoneauth's adapter.
+
+        Raises:
+            Transient: no answer, an invalid one, or a temporary refusal of Keystone.
+            Permanent: Keystone refuses, the credentials cannot be used, or the catalogue lacks the service.
+        """
+        return self._translated(about, lambda: self._called(service, method, path, given))
+
+    def version(self, about: str, service: str, what: str) -> tuple[int, int] | None:
+        """Return a version that a service announces as ``what``; ``None``: it announces none. Raises as `call`."""
+
+        def announced() -> tuple[int, int] | None:
+            found = getattr(self._service(service).get_endpoint_data(), what, None)
+            return None if found is None else (int(found[0]), int(found[1]))
+
+        return self._translated(about, announced)
+
+    def _called(self, service: str, method: str, path: str, given: Mapping[str, Any]) -> ServiceResponse:
+        adapter = self._service(service)
+        response = adapter.request(path, method, raise_exc=False, **given)
+        if response.status_code == _UNAUTHORISED:  # Note [Renewed by another]
+            response = adapter.request(path, method, raise_exc=False, **given)
+        return ServiceResponse(
+            status=response.status_code,
+            body=_decoded(response),
+            retry_after=retry_after(response),
+            date=response.headers.get("Date"),
+        )
+
+    def _service(self, service: str) -> Adapter:
+        """Return the adapter that calls a service; for `_translated`."""
         with self._lock:
             adapter = self._services.get(service)
             if adapter is None:
@@ -113,13 +153,8 @@ class KeystoneSession:
             self._services.clear()
             self._begun = None
 
-    def translated(self, about: str, call: Callable[[], T]) -> T:
-        """Call, and translate the libraries' exceptions; their own texts may hold requests and are not passed on.
-
-        Raises:
-            Transient: no answer, an invalid one, or a temporary refusal.
-            Permanent: Keystone refuses, the credentials cannot be used, or the catalogue lacks the service.
-        """
+    def _translated(self, about: str, call: Callable[[], T]) -> T:
+        """Call, and translate the libraries' exceptions; their own texts may hold requests and are not passed on."""
         sdk, keystone = self._library("openstack.exceptions"), self._library("keystoneauth1.exceptions")
         try:
             return call()
@@ -145,7 +180,7 @@ class KeystoneSession:
         """Translate a refusal of Keystone, which the library raises; those of services are answers."""
         response = getattr(error, "response", None)
         wait = None if response is None else retry_after(response)
-        document = None if response is None else decoded(response)
+        document = None if response is None else _decoded(response)
         status = error.http_status if isinstance(error.http_status, int) else 0
         body = {"message": reason(document) or "Keystone gives no reason"}
         if status == _NOT_FOUND and _UNKNOWN in reason(document).lower():
@@ -171,7 +206,7 @@ class KeystoneSession:
         """Return a service's address; ``None``: the catalogue lacks it."""
         errors = self._library("keystoneauth1.exceptions")
         try:
-            place: str | None = self.service(service).get_endpoint()
+            place: str | None = self._service(service).get_endpoint()
         except (errors.EndpointNotFound, errors.EmptyCatalog):
             return None
         return place
@@ -257,7 +292,7 @@ class KeystoneSession:
         return library(name, of=self._about.removesuffix(": "), extra="openstack", needs="openstacksdk>=4.5")
 
 
-def decoded(response: requests.Response) -> object:
+def _decoded(response: requests.Response) -> object:
     """Return the answer's JSON; ``None``: it is not JSON."""
     try:
         read: object = response.json()
