@@ -139,6 +139,19 @@ def member_columns_of(layout: Layout, runs: Ints, count: int) -> MemberColumns:
     )
 
 
+def tick_row(tracks: Tracks, members: MemberColumns, measured: Measured, replied_at: Floats) -> TickRow:
+    """Reduce what was measured at one tick, or at many at once if no track needs the values in order.
+
+    Args:
+        tracks: of the cohort.
+        members: whose answers count.
+        measured: every series of the layout.
+        replied_at: steady seconds of each series' answer.
+    """
+    lists = in_order(members, measured) if tracks.in_order else None
+    return reduced(tracks, tally(members, measured, replied_at).pick(tracks.run), lists)
+
+
 def tally(members: MemberColumns, measured: Measured, replied_at: Floats) -> HeardTally:
     """Count and reduce the answers of each run, at one tick or at many. A member that warms up does not count."""
     heard = empty_tally(members.expected, replied_at.shape[:-1])

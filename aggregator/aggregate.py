@@ -13,11 +13,9 @@ from aggregator.across import (
     Run,
     TickRow,
     borne,
-    in_order,
     member_columns_of,
     missed_row,
-    reduced,
-    tally,
+    tick_row,
 )
 from aggregator.batch_frames import Reel, TickFrames
 from aggregator.cells import Answers, answers
@@ -174,7 +172,7 @@ class Aggregator:
         measured, self._baseline = measure_all(current.columns, self._baseline, readings)
         return MeasuredTicks(
             at=[scrape.at for scrape in scrapes],
-            row=reduced(tracks, tally(current.members, measured, readings.replied_at).pick(tracks.run)),
+            row=tick_row(tracks, current.members, measured, readings.replied_at),
             left_out=current.members.left_out[tracks.run],
         )
 
@@ -319,8 +317,7 @@ class Aggregator:
         measured, self._baseline = measure(current.columns, self._baseline, scrape)
         self._measured = measured
         tracks = self._cohort.tracks
-        lists = in_order(current.members, measured) if tracks.in_order else None
-        row = reduced(tracks, tally(current.members, measured, scrape.replied_at).pick(tracks.run), lists)
+        row = tick_row(tracks, current.members, measured, scrape.replied_at)
         if times is not None:
             row = borne(tracks, row, np.array([times.get(track.group, 1.0) for track in self._cohort.places]))
         missed = missed_row(tracks, self._expected, row.expected) if tick > self._tick + 1 else row
