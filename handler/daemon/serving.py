@@ -19,9 +19,9 @@ from handler.cloudstack_api.service import CloudstackCommands
 from handler.daemon.certificate import ServerCertificate
 from handler.daemon.connections import ConnectionSweep, ProxiedConnection, TrackedConnection
 from handler.engine.engine import Engine
-from handler.ingest.addresses import CLOUDSTACK, is_capability
+from handler.ingest.addresses import receiver_of
 from handler.ingest.alerts.receiver import AlertReceiver
-from handler.ingest.pushes.receiver import PushReceiver, is_push
+from handler.ingest.pushes.receiver import PushReceiver
 from handler.ingest.request_rates import API_TOKEN, Allowances, RequestRates
 from handler.operations.facade import Operations
 from handler.web.admission import WITHIN, WaitPhase
@@ -167,12 +167,16 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     Yields what answers over the unix socket.
     """
     app, clock = RequestTurns(build(operations)), asyncio.get_running_loop().time
-    hooks = _by_path(
-        AlertReceiver(engine.ingest.alerting),
-        PushReceiver(engine.ingest.pushing),
-        CapabilityReceiver(operations.capabilities),
-        CloudstackReceiver(CloudstackCommands(engine, operations, clock), app),
-    )
+    alerts: App = AlertReceiver(engine.ingest.alerting)
+    pushes: App = PushReceiver(engine.ingest.pushing)
+    capabilities: App = CapabilityReceiver(operations.capabilities)
+    cloudstack: App = CloudstackReceiver(CloudstackCommands(engine, operations, clock), app)
+
+    async def hooks(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        chosen = receiver_of(path, alerts=alerts, pushes=pushes, capabilities=capabilities, cloudstack=cloudstack)
+        await chosen(scope, receive, send)
+
     port = tcp.getsockname()[1]
     known, attempts = operations.users.known, operations.attempts
     access = Access(
@@ -233,20 +237,6 @@ async def served(  # what is served, and where
         for server, _ in servers:
             server.should_exit = True
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _by_path(alerts: App, pushes: App, capabilities: App, cloudstack: App) -> App:
-    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
-        if is_push(scope["path"]):
-            await pushes(scope, receive, send)
-        elif scope["path"] == CLOUDSTACK:
-            await cloudstack(scope, receive, send)
-        elif is_capability(scope["path"]):
-            await capabilities(scope, receive, send)
-        else:
-            await alerts(scope, receive, send)
-
-    return chosen
 
 
 def refuse_without_users(listen: ListenOn, users_exist: bool) -> None:

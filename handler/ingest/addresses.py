@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from handler.ingest.alerts import cloud_events
 from handler.ingest.capabilities import signed_urls
 from handler.ingest.pushes.receiver import KINDS, is_push
 
+T = TypeVar("T")
 ALERTS = "/hooks/alerts"
 EXECUTE = "/hooks/execute"
 OBSERVE = "/hooks/observe"
@@ -22,6 +24,15 @@ _ALERT_KINDS = frozenset({"application/json", cloud_events.STRUCTURED, cloud_eve
 def is_ingest(path: str) -> bool:
     """Tell whether requests come in there that bring tokens or signatures of their own."""
     return is_push(path) or is_capability(path) or path == CLOUDSTACK or f"{path}/".startswith(f"{ALERTS}/")
+
+
+def receiver_of(path: str, *, alerts: T, pushes: T, capabilities: T, cloudstack: T) -> T:
+    """Return which of the receivers takes a request to an address of `is_ingest`."""
+    if is_push(path):
+        return pushes
+    if path == CLOUDSTACK:
+        return cloudstack
+    return capabilities if is_capability(path) else alerts
 
 
 def is_capability(path: str) -> bool:
