@@ -35,7 +35,8 @@ from handler.runtime.listening import direct_sources, hearings_of, listen, sourc
 from handler.runtime.loops import Guard
 from handler.runtime.resuming import WindowCheckpoints
 from handler.runtime.slots import Slot, slots_of
-from handler.runtime.steady_ticks import LastTruths, SteadyTick
+from handler.runtime.steady_ticks import SteadyTick
+from trigger.conditions.columns import LastTruths
 from trigger.conditions.timers import LONGEST_GAP, Kept
 from trigger.policies.evaluate import NOTHING_FORESEEN, evaluate
 from trigger.policies.outlooks import Foresight
@@ -285,7 +286,7 @@ class Decider:
     def _judging(self, catalogue: Catalogue, slot: Slot, aggregator: Aggregator) -> LastTruths:
         known = self._judgings.get(slot.groups)
         if known is None or known.catalogue is not catalogue:
-            known = self._judgings[slot.groups] = LastTruths(catalogue, slot.groups, aggregator)
+            known = self._judgings[slot.groups] = LastTruths(catalogue, slot.groups, aggregator.window)
         return known
 
     def _hearing(self, catalogue: Catalogue, slot: Slot, layout: Layout) -> OutageLayout:

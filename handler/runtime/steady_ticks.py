@@ -13,17 +13,14 @@ when it is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggregator.aggregate import Aggregator
-from aggregator.cells import WindowColumns
 from aggregator.frames import Cell, Frame
 from aggregator.specs import window_key
 from config.model.catalogue import Catalogue, Condition, Group
 from config.units import GroupId, Instant, Moment, PolicyId, Seconds
 from handler.ports.stored import RepeatedTick
-from trigger.conditions.columns import Codes, rows_of
 from trigger.conditions.timers import LONGEST_GAP, Kept, held
 from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
@@ -252,36 +249,3 @@ class UnchangedTick:
                 self._catalogue, self._group, self.evaluation, self._decision, self._fleet, self._state
             )
         return self._made
-
-
-class LastTruths:
-    """The truths of a slot's groups, in columns, and which of them are as at the tick before.
-
-    Args:
-        catalogue: declares the groups.
-        groups: the slot's.
-        aggregator: makes their frames.
-    """
-
-    def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId], aggregator: Aggregator) -> None:
-        self.catalogue = catalogue
-        self._rows = rows_of(catalogue, groups, aggregator.window)
-        self._others = frozenset(groups) - self._rows.groups.keys()
-        """Groups that cannot be judged in columns."""
-        self._before: Codes | None = None
-        self._now: Codes | None = None
-        self._values: Sequence[float] = ()
-
-    def unlike(self, windows: WindowColumns) -> Set[GroupId]:
-        """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared."""
-        self._now = self._rows.judged(windows)
-        self._values = windows.value[self._rows.window].tolist()
-        return self._others | self._rows.unlike(self._before, self._now)
-
-    def values(self, group: GroupId) -> tuple[float | None, ...]:
-        """What the group's conditions measured at this tick, in the order of `Explanation.measured`."""
-        return tuple(self._values[self._rows.groups[group]])
-
-    def keep(self) -> None:
-        """Compare the next tick with this one: it was decided about. One that failed is never compared with."""
-        self._before = self._now

@@ -25,6 +25,8 @@ from trigger.conditions.judging import every_and_none
 from trigger.verdicts import Truth
 
 Codes = npt.NDArray[np.int8]
+WindowOf = Callable[[GroupId, WindowKey], int]
+"""Returns where the aggregate that answers a window stands in `WindowColumns`."""
 
 TRUTHS = (Truth.FALSE, Truth.TRUE, Truth.UNKNOWN)
 """What a code stands for."""
@@ -62,23 +64,49 @@ class ConditionRows:
         by_value = heard & (unbounded | (windows.coverage[..., self.window] >= self.quorum))
         return np.where(by_value, self._within(value, value), by_interval) if by_value.any() else by_interval
 
-    def judged(self, windows: WindowColumns) -> Codes:
-        """Judge every row as `truths` does, but mark those without an aggregate, for `unlike`."""
-        return np.where(windows.lack[..., self.window] != 0, _LACKING, self.truths(windows))
-
-    def unlike(self, before: Codes | None, now: Codes) -> Set[GroupId]:
-        """Find the groups that are judged otherwise than ``before``, or for which an aggregate is lacking."""
-        if before is None:
-            return self.groups.keys()
-        rows = np.flatnonzero((before != now) | (now == _LACKING))
-        return {self.whose[row] for row in rows.tolist()}
-
     def _within(self, low: Floats, high: Floats) -> Codes:
         codes = np.full(low.shape, _UNKNOWN, dtype=np.int8)
         for compare, rows in self.compares:
             every, none = every_and_none(compare, low[..., rows], high[..., rows], self.threshold[rows])
             codes[..., rows] = np.where(every, _TRUE, np.where(none, _FALSE, _UNKNOWN))
         return codes
+
+
+class LastTruths:
+    """The truths of a slot's groups, in columns, and which of them are as at the tick before.
+
+    Args:
+        catalogue: declares the groups.
+        groups: the slot's.
+        window: where the aggregate that answers a window stands in `WindowColumns`.
+    """
+
+    def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId], window: WindowOf) -> None:
+        self.catalogue = catalogue
+        self._rows = rows_of(catalogue, groups, window)
+        self._others = frozenset(groups) - self._rows.groups.keys()
+        """Groups that cannot be judged in columns."""
+        self._before: Codes | None = None
+        self._now: Codes | None = None
+        self._values: Sequence[float] = ()
+
+    def unlike(self, windows: WindowColumns) -> Set[GroupId]:
+        """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared."""
+        rows = self._rows
+        self._now = now = np.where(windows.lack[rows.window] != 0, _LACKING, rows.truths(windows))
+        self._values = windows.value[rows.window].tolist()
+        if self._before is None:
+            return self._others | rows.groups.keys()
+        other = np.flatnonzero((self._before != now) | (now == _LACKING))
+        return self._others | {rows.whose[row] for row in other.tolist()}
+
+    def values(self, group: GroupId) -> tuple[float | None, ...]:
+        """What the group's conditions measured at this tick, in the order of `Explanation.measured`."""
+        return tuple(self._values[self._rows.groups[group]])
+
+    def keep(self) -> None:
+        """Compare the next tick with this one: it was decided about. One that failed is never compared with."""
+        self._before = self._now
 
 
 def of_policies(policies: Iterable[Policy], codes: Codes) -> Codes:
@@ -97,9 +125,7 @@ def of_policies(policies: Iterable[Policy], codes: Codes) -> Codes:
     return np.concatenate(truths, axis=1)
 
 
-def rows_of(
-    catalogue: Catalogue, groups: Iterable[GroupId], window: Callable[[GroupId, WindowKey], int]
-) -> ConditionRows:
+def rows_of(catalogue: Catalogue, groups: Iterable[GroupId], window: WindowOf) -> ConditionRows:
     """Lay out the conditions of those groups that can be judged in columns.
 
     Args:
