@@ -35,6 +35,7 @@ from handler.web.pages.oidc_routes import build_oidc
 from handler.web.pages.password_routes import build_password
 from handler.web.pages.routes import build_pages
 from handler.web.pages.tuning_routes import build_tuning
+from handler.web.pages.user_routes import build_users
 from handler.web.pages.webhook_routes import build_webhooks
 from handler.web.paging import BadCursor
 from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
@@ -64,6 +65,7 @@ def build(operations: Operations) -> FastAPI:
         build_declared(operations),
         build_installation(operations),
         build_webhooks(operations),
+        build_users(operations),
         build_tuning(operations),
         build_login(operations),
         build_oidc(operations),

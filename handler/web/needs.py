@@ -13,7 +13,18 @@ from config.model.sections import Section
 from config.units import AccountId, GroupId
 from handler.identity.actors import Actor
 from handler.identity.grants import READING, Grants
-from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, OnEntity, Reach, Right, Verb, on_groups
+from handler.identity.rights import (
+    INSTALLATION,
+    OWN,
+    OWN_ACCOUNT,
+    OnAccount,
+    OnEntity,
+    OnUser,
+    Reach,
+    Right,
+    Verb,
+    on_groups,
+)
 from handler.operations.authorising import Authorising, Forbidden
 from handler.operations.lookup import NoSuch
 from handler.users.attempts import RefusedAttempts
@@ -30,6 +41,10 @@ Named: TypeAlias = Callable[[Mapping[str, str]], Reach]
 
 def _account(path: Mapping[str, str]) -> Reach:
     return OnAccount(AccountId(path["account"]))
+
+
+def _user(path: Mapping[str, str]) -> Reach:
+    return OnUser(path["user"])
 
 
 def _entity(path: Mapping[str, str]) -> Reach:
@@ -103,3 +118,4 @@ TUNES_ENTITY = Depends(Needs(Verb.TUNE, _entity))
 TUNES_OWN_ACCOUNT = Depends(Needs(Verb.TUNE, OWN_ACCOUNT))
 SEES_SEAL = Depends(Needs(Verb.USERS, INSTALLATION))
 MANAGES_USERS = Depends(Needs(Verb.USERS, OWN_ACCOUNT))
+MANAGES_USER = Depends(Needs(Verb.USERS, _user))

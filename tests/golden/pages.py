@@ -27,6 +27,8 @@ from handler.planning.steps import Wait
 from handler.planning.world import BalancerView, Health, RegistrationState, World
 from handler.ports.alerts import StoredHook
 from handler.ports.declarations import EntityChange, EntityRevision
+from handler.ports.identity import StoredToken, StoredUser
+from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
 from handler.runtime.past_series import past_picture
@@ -41,6 +43,7 @@ from handler.web.pages.garbage import GarbageFacts, garbage_page
 from handler.web.pages.revisions import revisions_page
 from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
+from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, user_page, users_page
 from handler.web.pages.webhooks import NewToken, WebhookFacts, webhooks_page
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
@@ -310,7 +313,7 @@ def declared_pages() -> str:
 
 
 def installation_pages() -> str:
-    """Garbage of every kind, the audit trail and webhooks: for a visitor who may do all, and where there is nothing."""
+    """Garbage, the audit trail, webhooks and users: for a visitor who may do all, and where there is nothing."""
     item: Item = replace(filled(Item), group=_WEB, because=_HOSTILE)
     full = GarbageFacts(
         items=[replace(item, kind=kind) for kind in GarbageKind], unseen=("cloud prod: no answer",), now=NOW,
@@ -319,6 +322,7 @@ def installation_pages() -> str:
     line = {"number": 7, "at": 1700000000.0, "who": _HOSTILE, "way": "token", "act": "scale", "result": "asked"}
     told = {**line, "number": 6, "groups": ["web", "old"], "on": "PUT /size", "result": "done", "because": "a fair"}
     trail = TrailPage(lines=(line, told), older=5)
+    user: StoredUser = filled(StoredUser)
     everything, nothing = TrailChoice(who=_HOSTILE, group="web"), TrailChoice()
     return "\n".join(
         f"=== {name}\n{normal_html(page)}"
@@ -329,6 +333,18 @@ def installation_pages() -> str:
             "empty trail": trail_markup(TrailPage(lines=(), older=None), nothing, _WEB.__eq__, None),
             "webhooks": webhooks_page(_webhooks()),
             "no webhooks": webhooks_page(WebhookFacts(hooks=(), may_change=lambda _: True)),
+            "users": users_page(UsersFacts(users=(user, replace(user, groups=None, disabled_at=None)), csrf="token")),
+            "user": user_page(
+                UserFacts(
+                    user=user,
+                    tokens=(filled(StoredToken), replace(filled(StoredToken), old_digest=None, name="ci")),
+                    pairs=((filled(StoredKeyPair), False),),
+                    csrf="token",
+                    now=NOW,
+                    made=NewSecret(title=_HOSTILE, parts=(("Token", _HOSTILE),)),
+                    message=_HOSTILE,
+                )
+            ),
         }.items()
     )
 

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from config.model.sections import Section
 from config.units import AccountId
 from handler.identity.actors import Actor
-from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, OnEntity, OnWebhook, Reach, Verb
+from handler.identity.rights import INSTALLATION, OWN, OWN_ACCOUNT, OnAccount, OnEntity, OnUser, OnWebhook, Reach, Verb
 from handler.operations.address import call_of, right_of
 from handler.operations.registry import Operation
 from tests.support.asked import Reply, asked
@@ -24,6 +24,8 @@ A_GROUP = None
 """The group that the path names, or the query."""
 AN_ACCOUNT = OnAccount(AccountId("root"))
 """Stands for the one that the path names."""
+A_USER = OnUser("root")
+"""Likewise."""
 AN_ENTITY = OnEntity(Section.POLICIES, "out")
 """Likewise."""
 READING: dict[str, tuple[Verb, Reach | None]] = {
@@ -44,6 +46,8 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/groups/{group}/tune/patch": (Verb.TUNE, A_GROUP),
     "/groups/{group}/setup": (Verb.READ, A_GROUP),
     "/metrics": (Verb.METRICS, OWN),
+    "/users": (Verb.USERS, OWN_ACCOUNT),
+    "/users/{user}": (Verb.USERS, A_USER),
     "/webhooks": (Verb.HOOKS, OWN),
     "/sd/prometheus/{group}": (Verb.METRICS, A_GROUP),
     f"{API}/accounts": (Verb.READ, OWN),
@@ -130,5 +134,6 @@ async def looked_at(app: FastAPI, path: str, target: Target, actor: Actor) -> Re
     """Look at one route of a target, in the path or in the query."""
     method, body = ("POST", {}) if path.endswith("/check") else ("GET", None)
     query = f"group={target.group}" if READING[path][1] is A_GROUP and "{group}" not in path else ""
-    placed = {"group": target.group, "account": target.account, "section": "policies", "id": target.policy}
+    named = {"group": target.group, "account": target.account, "user": target.user}
+    placed = {**named, "section": "policies", "id": target.policy}
     return await asked(app, method, path.format_map(placed), actor, body, query)

@@ -73,6 +73,8 @@ class Visitor:
             found.append(("/garbage", "Garbage"))
         if Verb.HOOKS in grants.verbs:
             found.append(("/webhooks", "Webhooks"))
+        if Verb.USERS in grants.verbs:
+            found.append(("/users", "Users"))
         if grants.ruling(Right(Verb.AUDIT, INSTALLATION)) is Ruling.ALLOWED:
             found.append(("/audit", "Audit"))
         return tuple(found)

@@ -147,7 +147,7 @@ def wanted_of(texts: Mapping[str, str], hooks: Iterable[StoredHook]) -> HookOper
 
 
 def _new(name: str, texts: Mapping[str, str]) -> MakeHook:
-    groups, use = _groups(texts.get("groups", "")), texts.get("use")
+    groups, use = groups_in(texts.get("groups", "")), texts.get("use")
     match use:
         case HookUse.ALERTS.value:
             return MakeHook(
@@ -169,9 +169,10 @@ def _new(name: str, texts: Mapping[str, str]) -> MakeHook:
             raise Refused("choose what the webhook takes")
 
 
-def _groups(text: str) -> tuple[GroupId, ...]:
+def groups_in(text: str) -> tuple[GroupId, ...]:
+    """Return the groups that a field names, each once, with commas between them. Raises `Refused`: it is too long."""
     if len(text) > _LIST_AT_MOST:
-        raise Refused(f"the names of groups are longer than {_LIST_AT_MOST} characters: make two webhooks")
+        raise Refused(f"the names of groups are longer than {_LIST_AT_MOST} characters: name fewer")
     names = (name.strip() for name in text.split(","))
     return tuple(dict.fromkeys(GroupId(name) for name in names if name))
 

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from config.units import GroupId
 from handler.identity.actors import Actor, Origin, Way
-from handler.identity.grants import NOTHING, Grants
+from handler.identity.grants import NOTHING, Anonymous, Grants
 from handler.identity.rights import (
     VERBS,
     OnAccount,
@@ -55,6 +55,7 @@ CALLERS = [user(role, *groups) for role, groups in ROLES]
 
 def play(place: Path, scene: Callable[[Up, FastAPI], Coroutine[Any, Any, None]]) -> None:
     async def whole(up: Up) -> None:
+        await up.operations.users.begin(Target().user, Anonymous.NONE)
         for name, groups in (("pager", (WEB,)), ("of-db", (DB,)), ("of-all", ())):
             await up.operations.webhooks.make(NewWebhook(name=name, groups=groups))
         await scene(up, build(up.operations))

@@ -208,6 +208,32 @@ def test_an_admin_makes_a_webhook_sees_its_token_once_rotates_it_and_revokes_it(
     assert "Revoke: pager" not in ada.get("/webhooks").text
 
 
+def test_an_admin_makes_a_user_whose_token_is_shown_once_and_whom_it_disables_and_deletes(
+    daemon: Daemon, ada: Browsing
+) -> None:
+    def sent(path: str, **fields: str) -> Answer:
+        return posted(daemon, path, {"csrf": ada.csrf, **fields}, Cookie=ada.cookie)
+
+    bob, kim = Browsing(daemon, "bob"), "/users/kim"
+    assert [bob.get(path).status for path in ("/users", "/users/bob")] == [403, 403]
+    assert posted(daemon, "/users", {"csrf": bob.csrf, "name": "kim", "role": "admin"}, Cookie=bob.cookie).status == 403
+    assert [sent("/users", name="kim", role="viewer").status for _ in range(2)] == [303, 409]
+    ci = {"kind": "token", "name": "ci", "lasts": "30d"}
+    made = sent(kim, act="new", **ci)
+    found = re.search(r"Token <code>([^<]+)</code>", made.text)
+    assert (made.status, found is not None) == (200, True)
+    assert found is not None
+    assert found[1] not in ada.get(kim).text
+    assert [sent(kim, act="rotate", **ci).status for _ in range(2)] == [200, 409], "sent once more, it ends no token"
+    assert [sent(kim, act=act, **ci).status for act in ("finish", "revoke", "revoke")] == [303, 303, 409]
+    assert sent(kim, kind="user", act="disable").status == 303
+    assert "<b>disabled</b>" in ada.get(kim).text
+    assert sent("/users/ada", kind="user", act="delete").status == 409, "the last admin stays"
+    assert sent(kim, kind="user", act="delete").headers["location"] == "/users"
+    assert ada.get(kim).status == 404
+    assert found[1] not in (daemon.state / "audit.jsonl").read_text()
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:
