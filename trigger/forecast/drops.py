@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
+from trigger.forecast.arrays import some
 from trigger.forecast.horizons import LEAST
 from trigger.forecast.memory import LoadMemory
 
@@ -59,9 +60,9 @@ def with_outage(drops: Drops, load: Floats, memory: LoadMemory, step: int) -> tu
     """
     usual = np.exp(memory.mean(_FROM - _TO)) - LEAST if not memory.is_empty else np.zeros(len(load))
     running = drops.outage > -np.inf
-    before = np.where(running, drops.before, usual)
+    before = np.where(running, drops.before, usual) if some(running) else usual
     low: Bools = load < _OUTAGE_SHARE * before
-    if not (low.any() or running.any()):
+    if not (some(low) or some(running)):
         return Drops(level=drops.level, until=drops.until, outage=drops.outage, before=before), low
     began = np.where(low, np.where(running, drops.outage, float(step)), -np.inf)
     began = np.where(np.isnan(load), drops.outage, began)
@@ -73,8 +74,10 @@ def with_drop(drops: Drops, memory: LoadMemory) -> tuple[Drops, Floats]:
     """Return the drops after the newest step, and the members below which no group may shrink: (group,)."""
     now, step = memory.ago(0), float(memory.step)
     mean = memory.mean(_FROM - _TO + 1, before=_TO - 1)
-    fell = (now < mean - _DROPPED) & (memory.ago(_TO) > mean - _STILL_NEAR)
-    if not (fell.any() or (drops.until > -np.inf).any()):
+    fell = now < mean - _DROPPED
+    if some(fell):
+        fell &= memory.ago(_TO) > mean - _STILL_NEAR
+    if not (some(fell) or some(drops.until > -np.inf)):
         return Drops(level=mean, until=drops.until, outage=drops.outage, before=drops.before), np.zeros(len(mean))
     running = drops.until > step
     level = np.where(running, drops.level, mean)

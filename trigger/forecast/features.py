@@ -22,10 +22,13 @@ growing, and to the highest level within the steps ahead when it is for shrinkin
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.horizons import DAY, WEEK, added
+from trigger.forecast.arrays import added, every
+from trigger.forecast.horizons import DAY, WEEK
 from trigger.forecast.memory import WIDE, LoadMemory
 
 FEATURES = 13
@@ -51,14 +54,13 @@ def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
     found[1:5] = (means[:-1] - now)[:, None]
     found[5:8] = (now - memory.ago(_BACK))[:, None]
     recorded = days_known(memory.step - WIDE - 1, since)
-    known = recorded & alike[:, None]
-    weights = _DAY_WEIGHTS[:, None] * known
-    total = added(weights, 0)
-    weights = weights / np.where(total > 0, total, 1.0)
+    weights, known = _weights(recorded.tobytes(), alike.tobytes())
     then = np.array((memory.days_back(memory.smooth, memory.horizons.grow), memory.days_back(memory.highest)))
     rise = then - memory.days_back(memory.smooth)  # (head, narrow or wide, day, group)
     found[8:10] = added(rise * weights, 2).swapaxes(0, 1)
-    found[10] = np.where(total > 0, added(then[:, 1] * weights, 1) - means[-1], 0.0)
+    found[10] = added(then[:, 1] * weights, 1) - means[-1]
+    if not every(known):
+        found[10] = np.where(known, found[10], 0.0)
     for place, day in ((11, 0), (12, -1)):
         found[place] = (rise[:, 1, day] if alike[day] else found[9]) * recorded[day]
     return found
@@ -70,6 +72,20 @@ def usual_rise(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
     total = added(weights, 0)
     rise = memory.days_back(memory.smooth, 1)[1] - memory.days_back(memory.smooth)[1]
     return added(rise * weights, 0) / np.where(total > 0, total, 1.0)
+
+
+@lru_cache(maxsize=16)
+def _weights(recorded: bytes, alike: bytes) -> tuple[Floats, Bools]:
+    """Return the weights of the last seven days, which change once a day: (day, group); and where any counts.
+
+    Args:
+        recorded: (day, group) Bools as bytes.
+        alike: (day,) likewise.
+    """
+    like = np.frombuffer(alike, np.bool_)[:, None]
+    weights = _DAY_WEIGHTS[:, None] * (np.frombuffer(recorded, np.bool_).reshape(WEEK, -1) & like)
+    total = added(weights, 0)
+    return weights / np.where(total > 0, total, 1.0), total > 0
 
 
 def days_known(step: int, since: Floats) -> Bools:

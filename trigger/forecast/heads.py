@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
+from trigger.forecast.arrays import added, every, within
 from trigger.forecast.features import FEATURES, days_known, features_of
-from trigger.forecast.horizons import LEAST, added
+from trigger.forecast.horizons import LEAST
 from trigger.forecast.memory import AROUND, HEADS, LoadMemory
 from trigger.forecast.regression import Regression
 
@@ -103,14 +104,14 @@ def forecast(heads: Heads, memory: LoadMemory, since: Floats, alike: Bools) -> F
     usual = np.where(heads.usual > 0, heads.usual, np.exp(level))
     moves = _moves(heads, memory, features, since, level - np.log(usual + LEAST))
     load = np.exp(level) - LEAST
-    spread = np.maximum(_LEAST_SPREAD, 1.6 * np.exp(_within(heads.spread.predict(moves), -7.0, 1.5)))
+    spread = np.maximum(_LEAST_SPREAD, 1.6 * np.exp(within(heads.spread.predict(moves), -7.0, 1.5)))
     return Forecast(
         features=features,
         moves=moves,
         middle=level + heads.mean.predict(features).reshape(HEADS, -1),
         spread=spread.reshape(HEADS, -1),
         level=level,
-        weight=_within(load / np.maximum(usual, 1e-9), 0.1, 3.0),
+        weight=within(load / np.maximum(usual, 1e-9), 0.1, 3.0),
     )
 
 
@@ -129,35 +130,36 @@ def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], k
     came = np.array((memory.highest_since(2), memory.highest_since(shrink)))
     error = came - np.array((growing.middle[0], shrinking.middle[1]))
     short = np.where(np.isnan(error), 0.0, np.where(error > 0, error, -_BELOW * error))
-    memory.learn_errors(memory.step - np.array((horizons.grow + 1, shrink)), short)
+    memory.learn_errors((memory.step - horizons.grow - 1, memory.step - shrink), short)
     features = _joined((growing.features, shrinking.features), groups)
     moves = _joined((growing.moves, shrinking.moves), groups)
     rose = (came - np.array((growing.level, shrinking.level))).reshape(-1)
     limit = _CLIP * np.concatenate((growing.spread[0], shrinking.spread[1]))
-    missed = _within(rose - heads.mean.predict(features), -limit, limit)
+    missed = within(rose - heads.mean.predict(features), -limit, limit)
     flat, off = known.reshape(-1), short.reshape(-1)
     missing = np.log(off + _TINY) - heads.spread.predict(moves)
     weight = np.concatenate((growing.weight, shrinking.weight))
+    lately = heads.lately + _RATES * (off - heads.lately)
     return Heads(
         mean=heads.mean.learn(features, missed, weight, flat),
         spread=heads.spread.learn(moves, missing, 1.0, flat),
-        lately=np.where(flat, heads.lately + _RATES * (off - heads.lately), heads.lately),
+        lately=lately if every(flat) else np.where(flat, lately, heads.lately),
         usual=heads.usual,
     )
 
 
 def used_to(heads: Heads, load: Floats, heard: Bools) -> Heads:
     """Return the heads after this load: (group,), in members."""
-    begun = heads.usual > 0
-    usual = np.where(begun, heads.usual + _USUAL_RATE * (load - heads.usual), load)
-    usual = np.where(heard, usual, heads.usual)
+    usual = np.where(heads.usual > 0, heads.usual + _USUAL_RATE * (load - heads.usual), load)
+    if not every(heard):
+        usual = np.where(heard, usual, heads.usual)
     return Heads(mean=heads.mean, spread=heads.spread, lately=heads.lately, usual=usual)
 
 
 def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, above: Floats) -> Floats:
     days = memory.days_back(memory.spread)  # (day, head, group)
     known = days_known(memory.step - 2 * AROUND, since)[:, None, :]
-    count = known.sum(axis=0)
+    count = np.add.reduce(known, axis=0, dtype=np.intp)
     daily = added(days * known, 0) / np.maximum(count, 1)
     moves = np.empty((SPREADS, features.shape[1]))
     moves[0] = 1.0
@@ -167,7 +169,7 @@ def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, ab
     moves[4].reshape(HEADS, -1)[:] = above
     moving = _WIDER * features[_MOVING]
     moving[0] = np.abs(moving[0])
-    moves[5:] = _within(moving, -2.0, 2.0)
+    moves[5:] = within(moving, -2.0, 2.0)
     return moves
 
 
@@ -175,9 +177,3 @@ def _joined(of_each: tuple[Floats, Floats], groups: int) -> Floats:
     """Return the columns that belong to each head: those of the growing one from the first, and so on."""
     growing, shrinking = of_each
     return np.concatenate((growing[:, :groups], shrinking[:, groups:]), axis=1)
-
-
-def _within(value: Floats, low: Floats | float, high: Floats | float) -> Floats:
-    """Return the values between two bounds; ``numpy.clip`` takes four times as long for few of them."""
-    found: Floats = np.minimum(np.maximum(value, low), high)
-    return found

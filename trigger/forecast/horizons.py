@@ -1,13 +1,10 @@
-"""How far a forecast looks ahead, in steps of 30 seconds, and sums whose order is fixed."""
+"""How far a forecast looks ahead, in steps of 30 seconds."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from collector.samples import Floats
 from config.units import Seconds
 
 STEP: Seconds = 30.0
@@ -47,13 +44,3 @@ class Horizons:
     def shrink(self) -> int:
         """Steps over which the load has to stay low before a member may go."""
         return max(_NEAREST, self.boot + 6)
-
-
-def added(terms: Floats, axis: int) -> Floats:
-    """Return the sum along one axis, counted from the first, always added up from the first term to the last.
-
-    ``numpy.sum`` picks an order by the memory layout, so that one group alone and the same group among others differ in
-    the last bit; the choice of a fleet would make that a difference of members.
-    """
-    found: Floats = np.add.accumulate(terms, axis=axis)[(slice(None),) * axis + (-1,)]
-    return found

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from collector.samples import Floats
-from trigger.forecast.horizons import DAY, WEEK, Horizons, added
+from trigger.forecast.arrays import added
+from trigger.forecast.horizons import DAY, WEEK, Horizons
 
 _RECENT = 256
 """Rows of what only the newest steps need: more than two hours."""
@@ -29,8 +30,6 @@ HEADS = 2
 Ring = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 _DAYS_BACK: Index = DAY * np.arange(1, WEEK + 1)
-_ERRORS_AROUND: Index = np.arange(-2 * AROUND, 1)
-_EACH_HEAD: Index = np.arange(HEADS)
 
 
 class LoadMemory:
@@ -57,7 +56,7 @@ class LoadMemory:
         """(step that was forecast from, head, group)."""
         self.spread: Ring = np.zeros((_LONG, HEADS, groups), dtype=np.float32)
         """The mean error around a step."""
-        self.ahead: Index = np.arange(1, horizons.shrink + 1, 2, dtype=np.intp)
+        self.ahead = range(1, horizons.shrink + 1, 2)
         """Steps after one, of which the highest is taken."""
 
     @property
@@ -94,7 +93,7 @@ class LoadMemory:
         level, sums, errors, smooth, spread = stored
         memory = cls.of((level, sums, errors, smooth, smooth.copy(), spread), horizons, first, step)
         highest = np.full_like(smooth, -np.inf)
-        for ahead in memory.ahead.tolist():
+        for ahead in memory.ahead:
             np.maximum(highest, np.roll(smooth, -ahead, axis=1), out=highest)
         memory.highest = highest
         return memory
@@ -110,8 +109,9 @@ class LoadMemory:
         self.level[now % _RECENT] = level
         for kind, width in enumerate((NARROW, WIDE)):
             self.smooth[kind, (now - width) % _LONG] = self.mean(2 * width + 1)
-        last = now - WIDE - self.horizons.shrink
-        self.highest[:, last % _LONG] = self.smooth[:, (last + self.ahead) % _LONG].max(axis=1)
+        last = (now - WIDE - self.horizons.shrink) % _LONG
+        ahead = range(last + self.ahead.start, last + self.ahead.stop, self.ahead.step)
+        self.highest[:, last] = np.maximum.reduce(_rows(self.smooth, ahead, 1), axis=1)
 
     def mean(self, steps: int, before: int = 0) -> Floats:
         """Return the mean level of the last ``steps`` steps, up to ``before`` steps ago: (group,)."""
@@ -132,15 +132,16 @@ class LoadMemory:
     def highest_since(self, steps: int) -> Floats:
         """Return the highest level of the last ``steps`` steps, fewer than are remembered: (group,)."""
         end = self.step % _RECENT + 1
-        rows = self.level[end - steps : end] if steps <= end else self.level[np.arange(end - steps, end)]
-        found: Floats = np.maximum.reduce(rows, axis=0)
+        found: Floats = np.maximum.reduce(_rows(self.level, range(end - steps, end)), axis=0)
         return found
 
-    def learn_errors(self, origins: Index, errors: Floats) -> None:
-        """Add the error of one forecast of each head: (head, group); ``origins``: (head,) the steps of these."""
-        self.errors[origins % _RECENT, _EACH_HEAD] = errors
-        around = self.errors[(origins[:, None] + _ERRORS_AROUND) % _RECENT, _EACH_HEAD[:, None]]
-        self.spread[(origins - AROUND) % _LONG, _EACH_HEAD] = added(around, 1) / len(_ERRORS_AROUND)
+    def learn_errors(self, origins: Sequence[int], errors: Floats) -> None:
+        """Add the error of one forecast of each head: (head, group); ``origins``: the step of each."""
+        for head, origin in enumerate(origins):
+            self.errors[origin % _RECENT, head] = errors[head]
+            end = origin % _RECENT + 1
+            around = _rows(self.errors[:, head], range(end - 2 * AROUND - 1, end))
+            self.spread[(origin - AROUND) % _LONG, head] = added(around, 0) / len(around)
 
     def days_back(self, ring: Ring, ahead: int = 0) -> Floats:
         """Return the rows of this time on each of the last seven days, ``ahead`` steps later: (…, day, …, group).
@@ -152,3 +153,13 @@ class LoadMemory:
         rows = (self.step + ahead - _DAYS_BACK) % _LONG
         taken: Floats = ring[rows] if ring is self.spread else ring[:, rows]
         return taken.astype(np.float64)
+
+
+def _rows(ring: Ring, rows: range, axis: int = 0) -> Ring:
+    """Return some rows of a ring, which go over its end at most once: a view, if they do not."""
+    size = ring.shape[axis]
+    if rows.start < 0 or rows.stop > size:
+        found: Ring = ring.take(np.arange(rows.start, rows.stop, rows.step) % size, axis)
+    else:
+        found = ring[(slice(None),) * axis + (slice(rows.start, rows.stop, rows.step),)]
+    return found

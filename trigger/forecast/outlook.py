@@ -20,6 +20,7 @@ import numpy as np
 from collector.samples import Bools, Floats
 from config.model.holidays import Holidays
 from trigger.forecast.alike import days_alike
+from trigger.forecast.arrays import every, some
 from trigger.forecast.carrying import Carried, nothing_carried
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
 from trigger.forecast.features import usual_rise
@@ -42,6 +43,9 @@ _COLD = 720
 """Steps without history, in which a quarter is added."""
 _COLD_SHARE = 1.25
 _BLIND_STEPS = 240
+_HEADROOMS = np.concatenate((GROWING, SHRINKING))[:, None]
+_HEAD_OF = np.array([0] * len(GROWING) + [1] * len(SHRINKING))
+"""Of each of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,12 +133,12 @@ def step(  # what a step depends on
     heard = given & ~outage
     begun = np.where(given, np.minimum(state.since, float(number)), state.since)
     blind = ~given & (number - state.heard <= _BLIND_STEPS)
-    load = np.maximum(load, 0.0)
-    if not heard.all():
-        load = np.where(heard, load, _carried(memory, begun, blind, alike))
-    memory.append(np.log(load + LEAST))
     gaps = with_gap(state.gaps, ~heard & (begun < number), state.silent, number)
-    silent = np.where(heard, state.silent, float(number))
+    load, silent = np.maximum(load, 0.0), state.silent
+    if not every(heard):
+        load = np.where(heard, load, _carried(memory, begun, blind, alike))
+        silent = np.where(heard, silent, float(number))
+    memory.append(np.log(load + LEAST))
     heads = used_to(state.heads, load, heard)
     origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
     known = (silent < origins) & (begun <= origins)
@@ -172,9 +176,9 @@ def _needs(
 ) -> tuple[Floats, Floats]:
     """Return what every headroom needs, and what every pair may shrink to; ``limits``: the most, and members a unit."""
     most, members = limits
-    need = np.minimum(np.maximum(sized(now.middle[0], now.spread[0], GROWING[:, None], members), least), most)
-    low = np.minimum(sized(now.middle[1], now.spread[1], SHRINKING[:, None], members), most)
-    low = np.maximum(low, np.ceil(floor))
+    both = sized(now.middle[_HEAD_OF], now.spread[_HEAD_OF], _HEADROOMS, members)
+    need = np.minimum(np.maximum(both[: len(GROWING)], least), most)
+    low = np.maximum(np.minimum(both[len(GROWING) :], most), np.ceil(floor))
     return need, np.maximum(need[:, None, :], low[None, :, :])
 
 
@@ -183,7 +187,7 @@ def _carried(memory: LoadMemory, since: Floats, blind: Bools, alike: Bools) -> F
     if memory.is_empty:
         return np.zeros(memory.groups)
     level = memory.ago(0)
-    if blind.any():
+    if some(blind):
         level = level + np.where(blind, usual_rise(memory, since, alike), 0.0)
     return np.maximum(np.exp(level) - LEAST, 0.0)
 
@@ -204,7 +208,7 @@ def _outlook(
     groups = np.arange(len(heard))
     growing, shrinking = GROWING.searchsorted(headroom[0]), SHRINKING.searchsorted(headroom[1])
     needed = need[growing, groups]
-    if not heard.all():
+    if not every(heard):
         careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
         needed = np.where(heard, needed, careful)
     return Outlook(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.horizons import added
+from trigger.forecast.arrays import added, every
 
 _FORGETTING = 0.9999
 _MOST_TRACE = 1e4
@@ -48,9 +48,10 @@ class Regression:
         """
         along = added(self.covariance * features, 1)
         gain = along / (_FORGETTING / weight + added(along * features, 0))
-        gain = np.where(known, gain, 0.0)
+        if not every(known):
+            gain = np.where(known, gain, 0.0)
         covariance = self.covariance - gain[:, None] * along
         trace = added(covariance.reshape(len(features) ** 2, -1)[:: len(features) + 1], 0)
         forget = known & (trace <= _MOST_TRACE * len(features))
-        covariance = covariance * np.where(forget, 1.0 / _FORGETTING, 1.0)
+        covariance *= 1.0 / _FORGETTING if every(forget) else np.where(forget, 1.0 / _FORGETTING, 1.0)
         return Regression(weights=self.weights + gain * error, covariance=covariance)

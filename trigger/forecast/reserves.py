@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from collector.samples import Bools, Floats
+from trigger.forecast.arrays import some
 from trigger.forecast.carrying import MEAN_STEPS, Carried
 from trigger.forecast.horizons import DAY, LEAST
 from trigger.forecast.memory import LoadMemory
@@ -80,7 +81,7 @@ def with_gap(gaps: Gaps, missing: Bools, silent: Floats, step: int) -> Gaps:
         silent: (group,) the last step without data before this one.
         step: the number of this one.
     """
-    if not (missing.any() or gaps.missing.any()):
+    if not (some(missing) or some(gaps.missing > 0)):
         return gaps
     count = np.where(step - silent > _TROUBLE, 0.0, gaps.missing) + missing
     trouble = missing & (count >= _TROUBLE)
@@ -108,7 +109,7 @@ def reserved(
     missing = _lasts(gaps, memory.step)
     learning = np.isfinite(carried.each) & (carried.steps < MEAN_STEPS)
     kept = missing | learning
-    if not kept.any():
+    if not some(kept):
         none = np.zeros(memory.groups)
         return Reserve(missing, learning, none, none)
     now, lately = memory.ago(0), memory.highest_since(_LATELY)

@@ -24,6 +24,7 @@ import numpy as np
 
 from collector.samples import Bools, Floats
 from config.units import Seconds
+from trigger.forecast.arrays import every, some
 from trigger.forecast.horizons import DAY, LEAST, STEP, Horizons
 
 GROWING = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 8.0])
@@ -117,8 +118,8 @@ def sized(middle: Floats, spread: Floats, headroom: Floats, members: Floats | fl
     """Return how many members a forecast needs with some headrooms: (headroom, group).
 
     Args:
-        middle: (group,) level.
-        spread: (group,).
+        middle: (group,) or (headroom, group) level.
+        spread: likewise.
         headroom: (headroom, group) or (headroom, 1), in spreads.
         members: (group,) that bear a unit of the load.
     """
@@ -137,7 +138,7 @@ def wanted(sizes: Floats, need: Floats, low: Floats, step: int, grown: Floats, s
         grown: the step of the last growth of each.
         shrunk: the step of the last scale-in of each.
     """
-    may = (step - grown > AFTER_GROWTH) & (step - shrunk > AFTER_SHRINKING)
+    may = (grown < step - AFTER_GROWTH) & (shrunk < step - AFTER_SHRINKING)
     return np.where(need > sizes, need, np.where(may & (low < sizes), low, sizes))
 
 
@@ -153,32 +154,39 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
         heard: (group,) False: no data; all fleets hold, and nothing is added up.
     """
     sizes = wanted(before.sizes, need[:, None, :], low, step, before.grown, before.shrunk)
-    sizes = sizes if heard.all() else np.where(heard, sizes, before.sizes)
-    decay, counted = np.where(heard, _DECAY, 1.0), heard * 1.0
+    all_heard = every(heard)
+    if not all_heard:
+        sizes = np.where(heard, sizes, before.sizes)
     serving: Floats = np.minimum.reduce(before.recent, axis=0)
     recent = np.concatenate((sizes[None], before.recent[:-1]))
     missed = np.maximum(load - serving, 0.0)
     grew, fell = sizes > before.sizes, sizes < before.sizes
+    moved = some(grew) or some(fell)
+    decay = _DECAY if all_heard else np.where(heard, _DECAY, 1.0)
     flaps = before.flaps * decay
-    if fell.any() or grew.any():
+    if moved:
         flaps += _flapped(before, grew, fell, step)
     first = before.steps == 0
-    if first.any():
+    if some(first):
         recent = np.where(first & heard, sizes, recent)
         missed = np.where(first, 0.0, missed)
         grew &= ~first
     leaving = np.concatenate((np.maximum(serving - sizes, 0.0)[None], before.leaving[:-1]))
+
+    def counted(now: Floats | float) -> Floats | float:
+        return now if all_heard else np.where(heard, now, 0.0)
+
     return Shadows(
         sizes=sizes,
         recent=recent,
         leaving=leaving,
-        grown=np.where(grew, step, before.grown),
-        shrunk=np.where(fell, step, before.shrunk),
-        cost=before.cost * decay + counted * (sizes + np.add.reduce(leaving, axis=0)),
-        short=before.short * decay + counted * missed,
+        grown=np.where(grew, step, before.grown) if moved else before.grown,
+        shrunk=np.where(fell, step, before.shrunk) if moved else before.shrunk,
+        cost=before.cost * decay + counted(sizes + np.add.reduce(leaving, axis=0)),
+        short=before.short * decay + counted(missed),
         flaps=flaps,
-        load=before.load * decay + np.where(heard, load, 0.0),
-        steps=before.steps * decay + counted,
+        load=before.load * decay + counted(load),
+        steps=before.steps * decay + counted(1.0),
         chosen=before.chosen,
         earlier=before.earlier,
     )
