@@ -56,6 +56,8 @@ class Actor:
     """Has what it declares."""
     grants: Grants = EVERYTHING
     is_user: bool = False
+    is_proved: bool = False
+    """The user has shown its password with this very request."""
     because: str = ""
     """The reason that the caller gives, for the audit trail."""
 

@@ -11,6 +11,7 @@ from config.units import AccountId, GroupId
 from handler.identity.rights import (
     VERBS,
     OnAccount,
+    OnCredentials,
     OnEntity,
     OnGroups,
     OnInstallation,
@@ -73,7 +74,7 @@ class Grants:
                 is_whole, hidden = True, any(not self.sees(group) for group in groups)
             case OnWebhook():
                 is_whole, hidden = True, not self.covers(of_webhook)
-            case OnAccount() | OnUser() | OnEntity():
+            case OnAccount() | OnUser() | OnCredentials() | OnEntity():
                 is_whole = self.groups is None or bool(self.accounts)
                 hidden = is_whole and not self.holds(of_account)
             case OnInstallation():

@@ -85,6 +85,13 @@ class OnUser:
 
 
 @dataclass(frozen=True, slots=True)
+class OnCredentials:
+    """The tokens and key pairs of a user, which are its own if it shows its password (ADR 0081)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class OnEntity:
     """Something declared, and with it the account that it belongs to."""
 
@@ -97,7 +104,7 @@ class OnOwn:
     """Whatever is the caller's: the answer leaves out the rest."""
 
 
-Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook | OnAccount | OnUser | OnEntity
+Reach: TypeAlias = OnGroups | OnInstallation | OnOwn | OnWebhook | OnAccount | OnUser | OnCredentials | OnEntity
 INSTALLATION, OWN, OWN_ACCOUNT = OnInstallation(), OnOwn(), OnAccount(None)
 
 

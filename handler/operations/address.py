@@ -17,7 +17,18 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, datacl
 from urllib.parse import quote, urlencode
 
 from config.model.rolling import Allowance
-from handler.identity.rights import INSTALLATION, OnAccount, OnEntity, OnUser, OnWebhook, Reach, Right, Verb, on_groups
+from handler.identity.rights import (
+    INSTALLATION,
+    OnAccount,
+    OnCredentials,
+    OnEntity,
+    OnUser,
+    OnWebhook,
+    Reach,
+    Right,
+    Verb,
+    on_groups,
+)
 
 BASE = "/api/v1"
 FILE = "/file"
@@ -132,6 +143,11 @@ def its_account(operation: Any) -> Reach:  # noqa: ANN401  # an operation with t
 def its_user(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `user`
     """Return the user of an operation, which belongs to an account."""
     return OnUser(operation.user)
+
+
+def its_credentials(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `user`
+    """Return the tokens and key pairs of an operation's user."""
+    return OnCredentials(operation.user)
 
 
 def its_entity(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the fields `section` and `id`

@@ -8,7 +8,7 @@ from config.units import AccountId, GroupId
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor, Way
 from handler.identity.grants import Ruling
-from handler.identity.rights import OnAccount, OnEntity, OnGroups, OnUser, OnWebhook, Reach, Right, Verb
+from handler.identity.rights import OnAccount, OnCredentials, OnEntity, OnGroups, OnUser, OnWebhook, Reach, Right, Verb
 from handler.operations.lookup import NoSuch, nearest, no_group
 
 UNAUTHORIZED = (
@@ -52,6 +52,8 @@ class Authorising:
         return self._ruling(actor, right) is Ruling.ALLOWED
 
     def _ruling(self, actor: Actor, right: Right) -> Ruling:
+        if actor.is_proved and right.on == OnCredentials(actor.name):
+            return Ruling.ALLOWED
         return actor.grants.ruling(right, self._groups_of(right.on), self._account_of(actor, right.on))
 
     def _groups_of(self, reach: Reach) -> tuple[GroupId, ...] | None:
@@ -68,7 +70,7 @@ class Authorising:
             case OnAccount(account):
                 wanted = actor.account if account is None else account
                 return None if users.accounts.named(wanted) is None else wanted
-            case OnUser(name):
+            case OnUser(name) | OnCredentials(name):
                 return users.account_of(name)
             case OnEntity(section, id):
                 declared, key = self._engine.declared(), (section.value, id)
@@ -85,7 +87,7 @@ class Authorising:
         if isinstance(reach, OnAccount):
             wanted_account = reach.account or actor.account
             return f"there is no account {wanted_account}{nearest(wanted_account, actor.grants.accounts)}"
-        if isinstance(reach, OnUser):
+        if isinstance(reach, OnUser | OnCredentials):
             users = [user.name for user in self._engine.users.users() if actor.grants.holds(user.account)]
             return f"there is no user {reach.name}{nearest(reach.name, users)}"
         if isinstance(reach, OnEntity):

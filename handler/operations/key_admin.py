@@ -52,6 +52,10 @@ class KeyAdmin:
             raise NoSuch(f"there is no user {user}{nearest(user, own)}")
         return tuple(pair for pair in self._engine.credentials.key_pairs.pairs(user) if pair.user in own)
 
+    def pairs_of(self, user: str) -> tuple[StoredKeyPair, ...]:
+        """Return the pairs of one user, for itself."""
+        return tuple(self._engine.credentials.key_pairs.pairs(user))
+
     def opens(self, pair: StoredKeyPair) -> bool:
         """Tell whether the seal has the keys for a pair."""
         return self._engine.credentials.key_pairs.opens(pair)

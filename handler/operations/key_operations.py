@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from handler.identity.rights import Verb
-from handler.operations.address import ABOUT, installation, its_user, over
+from handler.operations.address import ABOUT, installation, its_credentials, over
 from handler.operations.user_operations import DAYS_90, Lasts, Named
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _SECONDS = {ABOUT: "Seconds until it expires; null: never."}
 
 
 @over(
-    "POST", "/users/{user}/keys", "new_key_pair", verb=Verb.USERS, on=its_user, body="KeyPairBody", tag="users",
+    "POST", "/users/{user}/keys", "new_key_pair", verb=Verb.USERS, on=its_credentials, body="KeyPairBody", tag="users",
     status=201, secret=True,
 )  # fmt: skip
 class NewKeyPair:
@@ -35,7 +35,7 @@ class NewKeyPair:
 
 
 @over(
-    "POST", "/users/{user}/keys/{pair}/rotate", "rotate_key_pair", verb=Verb.USERS, on=its_user,
+    "POST", "/users/{user}/keys/{pair}/rotate", "rotate_key_pair", verb=Verb.USERS, on=its_credentials,
     body="RotateKeyPairBody", may_be_bare=True, tag="users", secret=True,
 )  # fmt: skip
 class RotateKeyPair:
@@ -54,7 +54,7 @@ class RotateKeyPair:
         return {**_shown(operations, self.user, self.pair), "secret_key": made.secret_key}
 
 
-@over("DELETE", "/users/{user}/keys/{pair}", "revoke_key_pair", verb=Verb.USERS, on=its_user, tag="users")
+@over("DELETE", "/users/{user}/keys/{pair}", "revoke_key_pair", verb=Verb.USERS, on=its_credentials, tag="users")
 class RevokeKeyPair:
     """Delete a pair, and the one before it."""
 

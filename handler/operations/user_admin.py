@@ -90,6 +90,10 @@ class UserAdmin:
             raise NoSuch(f"there is no user {user}{nearest(user, own)}")
         return tuple(token for token in self._engine.users.tokens(user) if token.user in own)
 
+    def tokens_of(self, user: str) -> tuple[StoredToken, ...]:
+        """Return the tokens of one user, for itself."""
+        return tuple(self._engine.users.tokens(user))
+
     async def begin(self, name: str, allowed: Anonymous) -> None:
         """Make the first user; from now on rights hold."""
         await self._engine.users.begin(name, allowed)

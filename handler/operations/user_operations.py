@@ -12,7 +12,7 @@ from config.units import AccountId, GroupId
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
 from handler.identity.rights import UserRole, Verb
-from handler.operations.address import ABOUT, installation, its_account, its_user, over
+from handler.operations.address import ABOUT, installation, its_account, its_credentials, its_user, over
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -133,7 +133,7 @@ class DeleteUser:
 
 
 @over(
-    "POST", "/users/{user}/tokens", "new_token", verb=Verb.USERS, on=its_user, body="TokenBody", tag="users",
+    "POST", "/users/{user}/tokens", "new_token", verb=Verb.USERS, on=its_credentials, body="TokenBody", tag="users",
     status=201, secret=True,
 )  # fmt: skip
 class NewToken:
@@ -154,7 +154,7 @@ class NewToken:
 
 
 @over(
-    "POST", "/users/{user}/tokens/{token}/rotate", "rotate_token", verb=Verb.USERS, on=its_user,
+    "POST", "/users/{user}/tokens/{token}/rotate", "rotate_token", verb=Verb.USERS, on=its_credentials,
     body="RotateTokenBody", may_be_bare=True, tag="users", secret=True,
 )  # fmt: skip
 class RotateToken:
@@ -173,7 +173,7 @@ class RotateToken:
         return {**shown_token(operations.users.token(self.user, self.token)), "token": token}
 
 
-@over("DELETE", "/users/{user}/tokens/{token}", "revoke_token", verb=Verb.USERS, on=its_user, tag="users")
+@over("DELETE", "/users/{user}/tokens/{token}", "revoke_token", verb=Verb.USERS, on=its_credentials, tag="users")
 class RevokeToken:
     """Delete a token, and the one before it."""
 

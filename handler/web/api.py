@@ -32,6 +32,7 @@ from handler.web.pages.declared_routes import build_declared
 from handler.web.pages.installation_routes import build_installation
 from handler.web.pages.login_routes import build_login, to_login
 from handler.web.pages.oidc_routes import build_oidc
+from handler.web.pages.own_token_routes import build_own_tokens
 from handler.web.pages.password_routes import build_password
 from handler.web.pages.routes import build_pages
 from handler.web.pages.tuning_routes import build_tuning
@@ -70,6 +71,7 @@ def build(operations: Operations) -> FastAPI:
         build_login(operations),
         build_oidc(operations),
         build_password(operations),
+        build_own_tokens(operations),
     ):
         app.router.routes.extend(router.routes)  # `include_router` would make every route once more
     describe(app)

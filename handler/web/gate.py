@@ -34,6 +34,7 @@ from handler.web.session_cookie import (
     LOGIN,
     LOGOUT,
     PASSWORD,
+    TOKENS,
     is_foreign,
     is_form,
     shown_csrf,
@@ -65,10 +66,21 @@ _JSON = frozenset({"application/json"})
 _FORM = frozenset({FORM})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset(
-    {"/healthz", "/readyz", "/static/{name}", "/api/v1/problems", LOGIN, LOGOUT, PASSWORD, BY_PROVIDER, FROM_PROVIDER}
+    {
+        "/healthz",
+        "/readyz",
+        "/static/{name}",
+        "/api/v1/problems",
+        LOGIN,
+        LOGOUT,
+        PASSWORD,
+        TOKENS,
+        BY_PROVIDER,
+        FROM_PROVIDER,
+    }
 )
 """Routes that need nothing: whether the daemon is well, without names, files of pages, the table of problems, and how
-a person logs in and out, and changes the password of the session's own user."""
+a person logs in and out, and changes password and tokens of the session's own user."""
 SESSION = "trimtab.session"
 """Key of the scope: the `Session` that the actor comes from; ``None``: it comes from none."""
 COOKIE = "trimtab.cookie"

@@ -21,7 +21,7 @@ FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
 DECLARED = "/declared"
 """What is declared, and below it the forms that change it."""
-GARBAGE, WEBHOOKS, USERS = "/garbage", "/webhooks", "/users"
+GARBAGE, WEBHOOKS, USERS, TOKENS = "/garbage", "/webhooks", "/users", "/tokens"
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
 _FLOW_LASTS = 600
@@ -83,7 +83,7 @@ def is_form(path: str) -> bool:
     >>> is_form("/login"), is_form("/declared/groups"), is_form("/declaredly"), is_form("/api/v1/groups")
     (True, True, False, False)
     """
-    pages = {LOGIN, LOGOUT, PASSWORD, GARBAGE, WEBHOOKS, USERS}
+    pages = {LOGIN, LOGOUT, PASSWORD, GARBAGE, WEBHOOKS, USERS, TOKENS}
     return path in pages or path.startswith((f"{DECLARED}/", f"{USERS}/"))
 
 

@@ -23,20 +23,8 @@ from handler.operations.user_operations import (
 from handler.web.pages.users import LASTS
 from handler.web.pages.webhooks import groups_in
 
-UserAct = (
-    AddUser
-    | GiveRole
-    | DisableUser
-    | GivePassword
-    | RemovePassword
-    | DeleteUser
-    | NewToken
-    | RotateToken
-    | RevokeToken
-    | NewKeyPair
-    | RotateKeyPair
-    | RevokeKeyPair
-)
+CredentialAct = NewToken | RotateToken | RevokeToken | NewKeyPair | RotateKeyPair | RevokeKeyPair
+UserAct = CredentialAct | GiveRole | DisableUser | GivePassword | RemovePassword | DeleteUser
 _NAME_AT_MOST: Final = 64
 _PASSWORD_AT_MOST: Final = 1000
 _NO_ACT: Final = "the form does not say what to do: press one of its buttons"
@@ -68,12 +56,18 @@ def user_act_of(user: str, texts: Mapping[str, str], rotating: Collection[tuple[
     Raises:
         Refused: it asks for nothing, or for what cannot be.
     """
-    match texts.get("kind"), texts.get("act"):
-        case "user", act:
-            return _of_user(user, act, texts)
-        case "token", act:
+    if texts.get("kind") == "user":
+        return _of_user(user, texts.get("act"), texts)
+    return credential_act_of(user, texts, rotating)
+
+
+def credential_act_of(user: str, texts: Mapping[str, str], rotating: Collection[tuple[str, str]]) -> CredentialAct:
+    """Return what a form asks for of a user's tokens and key pairs. As `user_act_of`."""
+    act = texts.get("act")
+    match texts.get("kind"):
+        case "token":
             return _of_token(user, act, texts, _checked("token", act, texts, rotating))
-        case "pair", act:
+        case "pair":
             return _of_pair(user, act, texts, _checked("pair", act, texts, rotating))
         case _:
             raise Refused(_NO_ACT)
@@ -95,7 +89,7 @@ def _of_user(user: str, act: str | None, texts: Mapping[str, str]) -> UserAct:
             raise Refused(_NO_ACT)
 
 
-def _of_token(user: str, act: str | None, texts: Mapping[str, str], name: str) -> UserAct:
+def _of_token(user: str, act: str | None, texts: Mapping[str, str], name: str) -> CredentialAct:
     match act:
         case "new":
             return NewToken(user=user, name=name, lasts=_lasts(texts), groups=_scope(texts))
@@ -109,7 +103,7 @@ def _of_token(user: str, act: str | None, texts: Mapping[str, str], name: str) -
             raise Refused(_NO_ACT)
 
 
-def _of_pair(user: str, act: str | None, texts: Mapping[str, str], name: str) -> UserAct:
+def _of_pair(user: str, act: str | None, texts: Mapping[str, str], name: str) -> CredentialAct:
     match act:
         case "new":
             return NewKeyPair(user=user, name=name, lasts=_lasts(texts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -15,6 +15,8 @@ from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.operations.user_operations import DeleteUser
+from handler.ports.identity import StoredToken
+from handler.ports.key_pairs import StoredKeyPair
 from handler.web.needs import MANAGES_USER, MANAGES_USERS, actor_of
 from handler.web.pages.declared_routes import visitor_of
 from handler.web.pages.login_routes import LoginDesk
@@ -59,7 +61,7 @@ class _UserDesk:
     async def users(
         self, request: Request, status: int = 200, *, message: str = "", texts: Mapping[str, str] | None = None
     ) -> Response:
-        """Answer with the users whom the visitor manages.
+        """Answer with the users that the visitor manages.
 
         Args:
             request: the visitor's.
@@ -79,7 +81,7 @@ class _UserDesk:
         try:
             outcome = await perform(self._operations, new_user_of(texts), actor_of(request))
         except (Refused, NoSuch, Forbidden) as error:
-            return await self.users(request, _status_of(error), message=str(error), texts=texts)
+            return await self.users(request, status_of(error), message=str(error), texts=texts)
         name = str(outcome["name"]) if isinstance(outcome, Mapping) else ""
         return RedirectResponse(user_href(name), _SEE_OTHER)
 
@@ -112,31 +114,31 @@ class _UserDesk:
         """Carry out what a form says, and show the secret if one is made; or say why not."""
         texts, actor = form_of(await request.body()), actor_of(request)
         try:
-            wanted = user_act_of(user, texts, self._rotating(request, user))
+            tokens = self._operations.users.tokens(user, actor.grants)
+            rotating = rotating_of(tokens, self._operations.keys.pairs(user, actor.grants))
+            wanted = user_act_of(user, texts, rotating)
             outcome = await perform(self._operations, wanted, actor)
         except (Refused, NoSuch, Forbidden) as error:
-            return await self.user(request, user, _status_of(error), message=str(error))
+            return await self.user(request, user, status_of(error), message=str(error))
         if isinstance(wanted, DeleteUser):
             return RedirectResponse(USERS, _SEE_OTHER)
-        made = _secret_in(outcome) if isinstance(outcome, Mapping) else None
+        made = secret_in(outcome) if isinstance(outcome, Mapping) else None
         return (
             RedirectResponse(user_href(user), _SEE_OTHER) if made is None else await self.user(request, user, made=made)
         )
 
-    def _rotating(self, request: Request, user: str) -> frozenset[tuple[str, str]]:
-        """Return the tokens and key pairs of a user that have two secrets now."""
-        grants = actor_of(request).grants
-        tokens = self._operations.users.tokens(user, grants)
-        pairs = self._operations.keys.pairs(user, grants)
-        return frozenset(
-            {
-                *(("token", each.name) for each in tokens if each.old_digest is not None),
-                *(("pair", each.name) for each in pairs if each.old_api_key is not None),
-            }
-        )
+
+def rotating_of(tokens: Iterable[StoredToken], pairs: Iterable[StoredKeyPair]) -> frozenset[tuple[str, str]]:
+    """Return those that have two secrets now, as kind and name."""
+    return frozenset(
+        {
+            *(("token", each.name) for each in tokens if each.old_digest is not None),
+            *(("pair", each.name) for each in pairs if each.old_api_key is not None),
+        }
+    )
 
 
-def _secret_in(outcome: Mapping[str, object]) -> NewSecret | None:
+def secret_in(outcome: Mapping[str, object]) -> NewSecret | None:
     """Return what an outcome shows once; ``None``: it shows nothing."""
     if "token" in outcome:
         return NewSecret(title=f"The token {outcome['name']}", parts=(("Token", str(outcome["token"])),))
@@ -146,5 +148,6 @@ def _secret_in(outcome: Mapping[str, object]) -> NewSecret | None:
     return None
 
 
-def _status_of(error: Exception) -> int:
+def status_of(error: Exception) -> int:
+    """Return the status of the answer to a form that was refused."""
     return _FORBIDDEN if isinstance(error, Forbidden) else _CONFLICT

@@ -15,7 +15,7 @@ from handler.ports.identity import StoredToken, StoredUser
 from handler.ports.key_pairs import StoredKeyPair
 from handler.web.pages.figures import ABSENT, minute
 from handler.web.pages.layout import PageTemplate
-from handler.web.session_cookie import USERS
+from handler.web.session_cookie import TOKENS, USERS
 
 _TEMPLATE = PageTemplate("users.html")
 LASTS: Final = {"30d": "30 days", "90d": "90 days", "365d": "a year", "never": "until it is revoked"}
@@ -108,6 +108,9 @@ class _UserList:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OneUser:
     user: _User
+    action: str
+    """Where its forms are sent to."""
+    asks_password: bool
     tokens: tuple[_Credential, ...]
     pairs: tuple[_Credential, ...]
     made: NewSecret | None
@@ -132,8 +135,19 @@ def users_page(facts: UsersFacts) -> Markup:
 
 def user_page(facts: UserFacts) -> Markup:
     """Lay out the page of one user."""
-    shown = _OneUser(
+    return _TEMPLATE("one", _one(facts, user_href(facts.user.name)))
+
+
+def own_page(facts: UserFacts) -> Markup:
+    """Lay out the page of the visitor's own tokens and key pairs, whose forms ask for the password."""
+    return _TEMPLATE("own", _one(facts, TOKENS, asks_password=True))
+
+
+def _one(facts: UserFacts, action: str, *, asks_password: bool = False) -> _OneUser:
+    return _OneUser(
         user=_user(facts.user),
+        action=action,
+        asks_password=asks_password,
         tokens=tuple(_token(each, facts.now) for each in facts.tokens),
         pairs=tuple(_pair(each, facts.now, opens=opens) for each, opens in facts.pairs),
         made=facts.made,
@@ -142,7 +156,6 @@ def user_page(facts: UserFacts) -> Markup:
         roles=_roles(facts.user.role.value),
         lasts=tuple(_Choice(value, words, value == LASTS_AT_FIRST) for value, words in LASTS.items()),
     )
-    return _TEMPLATE("one", shown)
 
 
 def user_href(name: str) -> str:

@@ -16,6 +16,7 @@ from handler.identity.grants import NOTHING, Anonymous, Grants
 from handler.identity.rights import (
     VERBS,
     OnAccount,
+    OnCredentials,
     OnEntity,
     OnGroups,
     OnInstallation,
@@ -79,7 +80,7 @@ def expected(actor: Actor, verb: Verb, reach: Reach, group: GroupId) -> set[int]
     if isinstance(reach, OnGroups) and not whole and group not in own:
         return {404}
     has = verb in actor.grants.verbs and (
-        whole or not isinstance(reach, OnInstallation | OnAccount | OnUser | OnEntity)
+        whole or not isinstance(reach, OnInstallation | OnAccount | OnUser | OnCredentials | OnEntity)
     )
     return set() if has else {403}
 

@@ -234,6 +234,30 @@ def test_an_admin_makes_a_user_whose_token_is_shown_once_and_whom_it_disables_an
     assert found[1] not in (daemon.state / "audit.jsonl").read_text()
 
 
+def test_a_person_changes_the_own_tokens_with_the_password_and_those_of_no_other(daemon: Daemon) -> None:
+    bob = Browsing(daemon, "bob")
+
+    def sent(now: str = GOOD, **fields: str) -> Answer:
+        given = {"csrf": bob.csrf, "now": now, "kind": "token", "name": "own", "lasts": "30d", **fields}
+        return posted(daemon, "/tokens", given, Cookie=bob.cookie)
+
+    refused = sent("wrong battery staple", act="new")
+    assert (refused.status, "The password is wrong" in refused.text) == (403, True)
+    made = sent(act="new")
+    found = re.search(r"Token <code>([^<]+)</code>", made.text)
+    assert (made.status, found is not None) == (200, True)
+    assert found is not None
+    read = daemon.get("/api/v1/groups", Authorization=f"Bearer {found[1]}")
+    assert [group["group"] for group in read.json] == ["web"], "as far as its user"
+    assert sent(act="new", name="more", groups="db").status == 409, "a group that is not the person's"
+    again = daemon.ask("POST", "/api/v1/users/bob/tokens", {"name": "more"}, bearer=found[1])
+    assert again.status == 403, "a token makes no token"
+    assert sent(kind="user", act="role", role="admin").status == 409
+    assert sent(act="revoke").status == 303
+    assert daemon.get("/api/v1/groups", Authorization=f"Bearer {found[1]}").status == 401
+    assert posted(daemon, "/tokens", {"now": GOOD}).headers["location"].startswith("/login")
+
+
 def test_the_cookie_is_the_browser_s_alone_and_no_secret_is_in_the_log_or_the_audit_trail(
     daemon: Daemon, ada: Browsing
 ) -> None:

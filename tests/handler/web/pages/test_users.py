@@ -24,8 +24,8 @@ from handler.operations.user_operations import (
 )
 from handler.ports.identity import StoredToken, StoredUser
 from handler.ports.key_pairs import StoredKeyPair
-from handler.web.pages.user_forms import UserAct, new_user_of, user_act_of
-from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, user_page, users_page
+from handler.web.pages.user_forms import UserAct, credential_act_of, new_user_of, user_act_of
+from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, own_page, user_page, users_page
 from tests.support.filled import filled
 from tests.support.pages import NOW
 
@@ -130,6 +130,14 @@ def test_no_secret_is_on_a_page_but_the_one_that_was_just_made() -> None:
     made = NewSecret(title="The token ci", parts=(("Token", "s3cret"),))
     assert "s3cret" in shown(made=made)
     assert "s3cret" not in repr(UserFacts(user=BOB, tokens=(), pairs=(), csrf="", now=NOW, made=made))
+
+
+def test_the_own_page_asks_for_the_password_with_every_form_and_changes_nothing_but_credentials() -> None:
+    page = str(own_page(UserFacts(user=BOB, tokens=(TOKEN,), pairs=((PAIR, True),), csrf="token", now=NOW)))
+    assert page.count("<form") == page.count('name="now"') > 0
+    assert 'value="user"' not in page
+    with pytest.raises(Refused, match="press one of its buttons"):
+        credential_act_of("bob", {"kind": "user", "act": "delete"}, ())
 
 
 def test_who_is_not_logged_in_has_no_form() -> None:
