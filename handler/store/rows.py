@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, MutableMapping, Seque
 from dataclasses import fields
 from typing import Any, cast
 
-from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, RowMapping, Table, bindparam, delete, func, insert, or_, select, update
 
 from config.errors import StoreError
 from config.units import ROOT_ACCOUNT, AccountId, BalancerId, CloudId, GroupId, Instant, MemberName
@@ -26,6 +26,8 @@ from handler.store.schema import attachments, every, groups, members, notes, qui
 from handler.store.upserts import insert_or_update
 from trigger.requests import GroupState, Quiet, Signal
 
+Written = tuple[Record, CloudId]
+"""A record as it was written, and its member's cloud."""
 _TOUCHED = "touched"
 _OUTSTANDING = (Phase.INTENDED, Phase.MADE)
 STATE = tuple(field.name for field in fields(GroupState) if field.name not in {"quiets", "signals", "fleet_pause"})
@@ -47,7 +49,9 @@ _GONE = select(*(members.c[name] for name in _RECORD)).where(
 _NAMES = 1000
 """Names in one query."""
 _COUNTED = or_(members.c.phase.in_(_OUTSTANDING), members.c.intended_at > bindparam("since"))
-_ALL_CREATES = select(members.c.group, members.c.cloud, members.c.intended_at, members.c.phase).where(_COUNTED)
+_ALL_CREATES = select(members.c.group, members.c.name, members.c.cloud, members.c.intended_at, members.c.phase).where(
+    _COUNTED
+)
 _CREATES = _ALL_CREATES.where(members.c.group == bindparam("of"))
 _GROUP = update(groups).where(groups.c.id == bindparam("row"))
 _GONE_FROM_FILE = _GROUP.values(orphaned=True, deleting=or_(groups.c.deleting, bindparam("deleted")))
@@ -55,6 +59,11 @@ _BEGUN = insert_or_update(states)
 _OVER = delete(states).where(states.c.group == bindparam("of"), states.c.member == bindparam("who"))
 _KNOWN = select(groups.c.id).where(groups.c.id == bindparam("of"))
 _LAST_SEQUENCE = select(sequences.c.last).where(sequences.c.group == bindparam("of"))
+_SEQUENCE_IF_KNOWN = (
+    select(func.coalesce(sequences.c.last, 0))
+    .select_from(groups.outerjoin(sequences, sequences.c.group == groups.c.id))
+    .where(groups.c.id == bindparam("of"))
+)
 _RAISE_SEQUENCE = insert_or_update(sequences, rising=("last",))
 _WRITE_MEMBER = insert_or_update(members)
 _FRESH = {"deleting": False, "failed_builds": 0, "back_off_until": None}
@@ -68,7 +77,11 @@ def named(row: RowMapping, *, leaving_out: Iterable[str] = ()) -> dict[str, Any]
 def require(connection: Connection, group: GroupId) -> None:
     """Raise `StoreError` unless the group exists."""
     if connection.execute(_KNOWN, {"of": group}).first() is None:
-        raise StoreError(f"group {group} is not in the store: declare it first")
+        raise _unknown(group)
+
+
+def _unknown(group: GroupId) -> StoreError:
+    return StoreError(f"group {group} is not in the store: declare it first")
 
 
 # Groups
@@ -269,12 +282,22 @@ def read_gone(connection: Connection, group: GroupId, names: Collection[MemberNa
 
 def touch(connection: Connection, group: GroupId) -> None:
     """Note that this transaction changes the group's members, so that earlier reads are invalid."""
-    connection.info.setdefault(_TOUCHED, set()).add(group)
+    connection.info.setdefault(_TOUCHED, {})[group] = None
 
 
-def touched(info: MutableMapping[Any, Any]) -> Collection[GroupId]:
-    """Return the groups whose members changed on this connection since the last call."""
-    return cast("Collection[GroupId]", info.pop(_TOUCHED, ()))
+def _note_written(connection: Connection, record: Record, cloud: CloudId) -> None:
+    """Note a record that this transaction writes, so that earlier reads can be brought up to date."""
+    some = connection.info.setdefault(_TOUCHED, {}).setdefault(record.group, [])
+    if some is not None:
+        some.append((record, cloud))
+
+
+def touched(info: MutableMapping[Any, Any]) -> Mapping[GroupId, Sequence[Written] | None]:
+    """Return the groups whose members changed on this connection since the last call.
+
+    Of each the records that were written, in their order; ``None``: its members changed otherwise, too.
+    """
+    return cast("Mapping[GroupId, Sequence[Written] | None]", info.pop(_TOUCHED, {}))
 
 
 def last_sequence(connection: Connection, group: GroupId) -> int:
@@ -309,9 +332,13 @@ def write_members(connection: Connection, records: Sequence[Record], cloud: Clou
     for record in records:
         newest[record.group] = max(record.sequence, newest.get(record.group, 0))
     for group, sequence in newest.items():
-        require(connection, group)
-        touch(connection, group)
-        raise_sequence(connection, group, sequence)
+        last = connection.execute(_SEQUENCE_IF_KNOWN, {"of": group}).scalar()
+        if last is None:
+            raise _unknown(group)
+        if sequence > last:
+            raise_sequence(connection, group, sequence)
+    for record in records:
+        _note_written(connection, record, cloud)
     rows = [{**{name: getattr(record, name) for name in _RECORD}, "cloud": cloud} for record in records]
     _WRITE_MEMBER.write(connection, rows)
 
@@ -324,5 +351,12 @@ def read_creations(connection: Connection, group: GroupId | None, now: Instant) 
     since = {"since": now - 2 * HOUR}
     found = connection.execute(*((_ALL_CREATES, since) if group is None else (_CREATES, since | {"of": group})))
     return tuple(
-        Creation(row.group, row.cloud, row.intended_at, outstanding=row.phase in _OUTSTANDING) for row in found
+        Creation(row.group, row.name, row.cloud, row.intended_at, outstanding=row.phase in _OUTSTANDING)
+        for row in found
     )
+
+
+def creation_of(record: Record, cloud: CloudId) -> Creation:
+    """Return what a record counts as."""
+    outstanding = record.phase in _OUTSTANDING
+    return Creation(record.group, record.name, cloud, record.intended_at, outstanding=outstanding)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from sqlalchemy import Connection, insert
 
 from config.errors import StoreError
-from config.units import GroupId
-from handler.planning.world import Record
+from config.units import GroupId, MemberName
+from handler.planning.world import Phase, Record
 from handler.ports.stored import Event
 from handler.store import rows
 from handler.store.create_tally import CreateTally
@@ -31,7 +31,7 @@ class Kept(Generic[K, T]):
     """Values by key, each with the edition that it was read in.
 
     A writer raises the edition after its transaction, and before any caller wakes. A reader takes the edition first, so
-    its value is at least as new; if a write came meanwhile, the value is kept under an edition that is over.
+    its value is at least as new; if a write came meanwhile, the value is not kept.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,8 @@ class Kept(Generic[K, T]):
             return kept[1]
         value = look()
         with self._lock:
-            self._values[key] = edition, value
+            if self._editions[key] == edition:
+                self._values[key] = edition, value
         return value
 
     def forget(self, keys: Collection[K]) -> None:
@@ -60,7 +61,47 @@ class Kept(Generic[K, T]):
 
 
 class Fleets(Kept[GroupId, tuple[Record, ...]]):
-    """The members of each group, as of the last read."""
+    """The members of each group that are not GONE, sorted by sequence.
+
+    Records that are written are added to those that were read, when these are next read: each record of a pass is
+    written several times, and a group may have thousands.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._written: dict[GroupId, dict[MemberName, Record]] = {}
+        """What a kept value does not have yet."""
+
+    def read(self, key: GroupId, look: Callable[[], tuple[Record, ...]]) -> tuple[Record, ...]:
+        """Return the members as they are on disk: those that are kept, or read and kept."""
+        with self._lock:
+            written = self._written.pop(key, None)
+            if written is not None:
+                edition, before = self._values[key]
+                self._values[key] = edition, _with_written(before, written)
+        return super().read(key, look)
+
+    def take(self, key: GroupId, records: Iterable[Record]) -> None:
+        """After a transaction that wrote these records of a group, in this order, and changed no other member of it."""
+        with self._lock:
+            self._editions[key] += 1
+            kept = self._values.get(key)
+            if kept is not None:
+                self._values[key] = self._editions[key], kept[1]
+                self._written.setdefault(key, {}).update((record.name, record) for record in records)
+
+    def forget(self, keys: Collection[GroupId]) -> None:
+        """Make values of these groups invalid, also those that are being read now."""
+        with self._lock:
+            for key in keys:
+                self._written.pop(key, None)
+        super().forget(keys)
+
+
+def _with_written(before: Sequence[Record], written: dict[MemberName, Record]) -> tuple[Record, ...]:
+    found = {record.name: record for record in before} | written
+    present = (record for record in found.values() if record.phase is not Phase.GONE)
+    return tuple(sorted(present, key=lambda record: record.sequence))
 
 
 class KeptFleets:
@@ -70,10 +111,20 @@ class KeptFleets:
         self.fleets = Fleets()
         self.tally = CreateTally()
 
-    def forget(self, groups: Collection[GroupId]) -> None:
-        """After a transaction that may have changed members of these groups."""
-        self.fleets.forget(groups)
-        self.tally.forget(groups)
+    def follow(self, touched: Mapping[GroupId, Sequence[rows.Written] | None], *, durable: bool) -> None:
+        """After a transaction: take in what it wrote of members, or forget the groups that it may have changed.
+
+        Args:
+            touched: see `handler.store.rows.touched`.
+            durable: all of it is on disk.
+        """
+        for group, written in touched.items():
+            if written is None or not durable:
+                self.fleets.forget((group,))
+                self.tally.forget((group,))
+            else:
+                self.fleets.take(group, (record for record, _ in written))
+                self.tally.take(group, [rows.creation_of(record, cloud) for record, cloud in written])
 
 
 class StoreSession:

@@ -84,7 +84,7 @@ class SqlStore(
             StoreError: it cannot be written.
         """
         kept = KeptFleets()
-        writer = StoreWriter(database, lambda info: kept.forget(rows.touched(info)))
+        writer = StoreWriter(database, lambda info, durable: kept.follow(rows.touched(info), durable=durable))
         writer.start()
         with contextlib.ExitStack() as undo:
             undo.callback(writer.close)

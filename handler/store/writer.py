@@ -41,8 +41,14 @@ _AT_ONCE = 256
 class StoreWriter:
     """Runs writes one after another on a thread of its own, as many per commit as are waiting."""
 
-    def __init__(self, database: Database, after: Callable[[_Info], None] = lambda info: None) -> None:
-        """Make a writer; ``after`` gets the connection's notes after each transaction, before any caller wakes."""
+    def __init__(self, database: Database, after: Callable[[_Info, bool], None] = lambda info, durable: None) -> None:
+        """Make a writer.
+
+        Args:
+            database: where it writes.
+            after: gets the connection's notes after each transaction, before any caller wakes, and whether every write
+                of the transaction is known to be durable.
+        """
         self._database = database
         self._after = after
         self._queue: queue.SimpleQueue[_Write[object] | None] = queue.SimpleQueue()
@@ -103,7 +109,7 @@ class StoreWriter:
             self._database.begun(connection)
             for write in batch:
                 write.run(connection)
-        self._after(info)
+        self._after(info, attempt.error is None and all(write.error is None for write in batch))
         if attempt.error is None:
             self._database.committed()
             self.commits += 1

@@ -1,4 +1,4 @@
-"""Creations are counted in memory as the store would count them."""
+"""Members and their creations are kept in memory as the store has them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from random import Random
 import pytest
 
 from config.errors import StoreError
-from config.units import CloudId, GroupId, Instant
-from handler.planning.world import Phase
+from config.units import CloudId, GroupId, Instant, MemberName
+from handler.planning.world import Phase, Record
 from handler.ports.stored import Creates
 from handler.store.create_tally import HOUR, CreateTally, Creation
+from handler.store.rows import read_members
 from handler.store.sqlite import SqliteStore
 from tests.support.store import INSTALLATION, NOW, a_definition
 
@@ -36,8 +37,14 @@ def counted(path: Path, group: GroupId, cloud: CloudId, now: Instant) -> Creates
     )
 
 
+def read(store: SqliteStore, group: GroupId) -> tuple[Record, ...]:
+    """The members as they are on disk."""
+    with store._snapshot() as connection:
+        return read_members(connection, group)
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_is_written_the_counts_are_those_of_the_rows(tmp_path: Path, seed: int) -> None:
+def test_whatever_is_written_members_and_counts_are_those_of_the_rows(tmp_path: Path, seed: int) -> None:
     chance, path, now = Random(seed), tmp_path / "store.sqlite", NOW  # noqa: S311 a seed, no secret
     store = SqliteStore.open(path, installation=INSTALLATION)
     store.declare([a_definition("web"), a_definition("api")], now)
@@ -57,7 +64,9 @@ def test_whatever_is_written_the_counts_are_those_of_the_rows(tmp_path: Path, se
                 assert line
         asked = chance.choice([LOCAL, FAR])
         assert store.creates(group, asked, now) == counted(path, group, asked, now)
+        assert store.members(group) == read(store, group)
     store.drop_group(API)
+    assert store.members(API) == ()
     assert store.creates(WEB, LOCAL, now) == counted(path, WEB, LOCAL, now)
     store.close()
 
@@ -66,10 +75,11 @@ def test_a_write_that_failed_changes_no_count(tmp_path: Path) -> None:
     store = SqliteStore.open(tmp_path / "store.sqlite", installation=INSTALLATION)
     store.declare([a_definition("web")], NOW)
     store.intend(WEB, LOCAL, 2, (), NOW)
-    before = store.creates(WEB, LOCAL, NOW)
-    with pytest.raises(StoreError):
-        store.intend(GroupId("unknown"), LOCAL, 5, (), NOW)
-    assert store.creates(WEB, LOCAL, NOW) == before
+    before, members = store.creates(WEB, LOCAL, NOW), store.members(WEB)
+    unknown = replace(members[0], group=GroupId("unknown"))
+    with pytest.raises(StoreError, match="group unknown is not in the store"):
+        store.save([replace(members[0], protected=True), unknown], LOCAL)
+    assert (store.creates(WEB, LOCAL, NOW), store.members(WEB)) == (before, members)
     store.close()
 
 
@@ -79,7 +89,7 @@ def test_a_reading_that_fails_is_made_again() -> None:
     def read(_: GroupId | None) -> tuple[Creation, ...]:
         if fails.pop():
             raise StoreError("the disk does not answer")
-        return (Creation(WEB, LOCAL, NOW, outstanding=True),)
+        return (Creation(WEB, MemberName("web-1"), LOCAL, NOW, outstanding=True),)
 
     with pytest.raises(StoreError):
         tally.counts(WEB, LOCAL, NOW, read)

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from handler.store.session import Kept
+from dataclasses import replace
+
+from handler.planning.world import Phase, Record
+from handler.store.session import Fleets, Kept
+from tests.support.store import WEB, a_record
 
 
 class Shelf:
@@ -60,3 +64,43 @@ def test_a_slow_reader_does_not_bring_back_what_a_quick_one_has_read_anew() -> N
     kept.read("web", slow)
 
     assert kept.read("web", shelf.look) == "new"
+
+
+def test_records_that_are_written_are_added_to_those_that_were_read() -> None:
+    first, second, third = (a_record(number) for number in (1, 2, 3))
+    fleets = Fleets()
+    fleets.read(WEB, lambda: (first, third))
+
+    fleets.take(WEB, [second, replace(third, protected=True), replace(first, phase=Phase.GONE)])
+
+    assert fleets.read(WEB, tuple) == (second, replace(third, protected=True))
+
+
+def test_a_read_during_a_write_of_records_is_not_kept() -> None:
+    before = a_record()
+    after = replace(before, protected=True)
+    fleets = Fleets()
+
+    def overtaken() -> tuple[Record, ...]:
+        fleets.take(WEB, [after])
+        return (before,)
+
+    fleets.read(WEB, overtaken)
+
+    assert fleets.read(WEB, lambda: (after,)) == (after,)
+
+
+def test_a_slow_reader_does_not_undo_records_that_were_written_meanwhile() -> None:
+    before = a_record()
+    after = replace(before, protected=True)
+    fleets = Fleets()
+
+    def slow() -> tuple[Record, ...]:
+        fleets.read(WEB, lambda: (before,))
+        fleets.take(WEB, [after])
+        fleets.read(WEB, tuple)
+        return (before,)
+
+    fleets.read(WEB, slow)
+
+    assert fleets.read(WEB, tuple) == (after,)
