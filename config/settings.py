@@ -97,6 +97,8 @@ def _owners(catalogue: Catalogue) -> Iterator[tuple[Where, object]]:
     for section in ("sources", "counters", "clouds", "balancers", "profiles"):
         for name, entry in getattr(catalogue, section).items():
             yield (section, name), entry
+    for cloud, bus in catalogue.event_buses.items():
+        yield ("clouds", cloud), bus
     yield ("seal", "key"), catalogue.seal
     yield ("store",), catalogue.store
     yield ("vault",), catalogue.vault

@@ -70,7 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Parts:
     return _Parts(config, log)
 
 
-_PROGRAMS = {"chromium", "daemon", "grafana", "haproxy", "postgresql", "prometheus", "snmpd"}
+_PROGRAMS = {"chromium", "daemon", "grafana", "haproxy", "postgresql", "prometheus", "rabbitmq", "snmpd"}
 """Modules of tests.support that start a program."""
 _SUPPORT = re.compile(r"^from tests\.support(?:\.(\w+))? import ([\w, ]+)", re.MULTILINE)
 

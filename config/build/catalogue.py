@@ -10,7 +10,7 @@ from config.build import conditions as build_conditions
 from config.build import forecasts as build_forecasts
 from config.build import targets as build_targets
 from config.build.balancers import balancer
-from config.build.clouds import budget, cloud
+from config.build.clouds import budget, cloud, event_bus
 from config.build.counters import counter, server
 from config.build.digest import digest_of
 from config.build.profiles import profile
@@ -117,6 +117,7 @@ def build(
     notify = _notify(document.notify)
     groups = {GroupId(name): _group(GroupId(name), entry, notify, document) for name, entry in document.groups.items()}
     alerts = {AlertId(name): _alert(AlertId(name), entry) for name, entry in document.alerts.items()}
+    buses = {CloudId(name): event_bus(CloudId(name), entry) for name, entry in document.clouds.items()}
     by_conditions = (sources, counters, conditions, policies)
     return Catalogue(
         digest=digest_of(*by_conditions, schedules, clouds, balancers, profiles, groups, alerts),
@@ -139,6 +140,7 @@ def build(
         vault=None if document.vault is None else document.vault.access,
         cloudstack_api=None if document.cloudstack_api is None else document.cloudstack_api.settings,
         store=None if document.store is None else document.store.place,
+        event_buses=MappingProxyType({name: bus for name, bus in buses.items() if bus is not None}),
         sites=MappingProxyType(dict(sites)),
     )
 

@@ -15,6 +15,7 @@ from config.model.catalogue import (
     SimulatedCloud,
 )
 from config.model.clouds import Calls
+from config.model.event_buses import EventBus
 from config.units import CloudId
 
 
@@ -53,6 +54,15 @@ def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
         access, calls = entry.openstack.access, _calls(entry.calls)
         return OpenstackCloud(id=id, access=access, budget=budget(entry.budget), calls=calls)
     return ProcessCloud(id=id, budget=budget(entry.budget), calls=_calls(entry.calls))
+
+
+def event_bus(id: CloudId, entry: CloudDocument) -> EventBus | None:
+    """Build the message bus of a cloud; ``None``: it declares none."""
+    if entry.openstack is not None and entry.openstack.events is not None:
+        return entry.openstack.events.bus(id)
+    if entry.cloudstack is not None and entry.cloudstack.events is not None:
+        return entry.cloudstack.events.bus(id)
+    return None
 
 
 def _opennebula(id: CloudId, endpoint: str, machines: OpennebulaMachines, entry: CloudDocument) -> OpennebulaCloud:

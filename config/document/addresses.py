@@ -13,6 +13,7 @@ from pydantic import PlainValidator
 from config.document.declared import worded
 from config.document.scalars import LAST_PORT
 
+_HTTP = frozenset({"http", "https"})
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
@@ -96,7 +97,9 @@ def read_url(value: object) -> str:
     return address
 
 
-def _address(value: object, example: str, instead: str) -> tuple[str, urllib.parse.SplitResult]:
+def _address(
+    value: object, example: str, instead: str, schemes: frozenset[str] = _HTTP
+) -> tuple[str, urllib.parse.SplitResult]:
     expected = f"an address such as {example}"
     if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
         raise ValueError(expected)
@@ -107,7 +110,7 @@ def _address(value: object, example: str, instead: str) -> tuple[str, urllib.par
         raise ValueError(expected) from error
     if parts.username is not None or parts.password is not None:
         raise ValueError(f"an address without user and password: {instead}")
-    if parts.scheme not in {"http", "https"} or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
+    if parts.scheme not in schemes or port == 0 or not _is_host(f"[{host}]" if ":" in host else host, host):
         raise ValueError(expected)
     if parts.fragment:
         raise ValueError("an address without #: that part is never sent")
@@ -122,3 +125,23 @@ def _is_loopback(host: str) -> bool:
 
 
 Url = Annotated[str, PlainValidator(read_url), worded("URL", "https; http to this machine", **_ADDRESS)]
+
+
+def read_bus(value: object) -> str:
+    """Read the address of a message bus; its path is the virtual host, with ``/`` in it as ``%2F``.
+
+    Raises:
+        ValueError: says what was expected.
+    """
+    address, parts = _address(value, "amqps://rabbit.example.org:5671/", "these are keys of their own beside it", _AMQP)
+    if "/" in parts.path[1:] or parts.query:
+        raise ValueError("an address with one virtual host after it and no more, such as amqps://rabbit/nova")
+    return address
+
+
+_AMQP = frozenset({"amqp", "amqps"})
+BusUrl = Annotated[
+    str,
+    PlainValidator(read_bus),
+    worded("URL", "amqp or amqps", type="string", pattern=r"^amqps?://[^@/?#\s]+(/[^/?#\s]*)?$", format="uri"),
+]

@@ -9,6 +9,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from config.document.addresses import BaseUrl
 from config.document.declared import key, must
+from config.document.events import EXAMPLE, CloudstackEventsDocument
 from config.document.scalars import Given, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 
@@ -89,4 +90,9 @@ class CloudstackDocument(TrustingDocument):
         "Removed machines are expunged at once, and cannot be recovered; the account must be allowed to.",
         True,
         left_out="they can be recovered for as long as CloudStack keeps them",
+    )
+    events: Annotated[CloudstackEventsDocument | None, Given] = key(
+        "The message bus on which CloudStack publishes what happens to machines; their groups are then looked at.",
+        EXAMPLE,
+        left_out="groups are looked at in turn alone",
     )

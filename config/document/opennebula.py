@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -108,6 +109,10 @@ User = Annotated[str, PlainValidator(read_user), worded("name of a user", type="
 
 class OpennebulaMachines(TrustingDocument):
     """How machines of a user of OpenNebula are reached, with or without OneFlow."""
+
+    refused: ClassVar[Mapping[str, str]] = {
+        "events": "OpenNebula sends events by hooks: trimtab hook new NAME --observe GROUP makes their URL"
+    }
 
     user: User = must("The user that members belong to.", "fleet")
     password: SecretDocument = must(

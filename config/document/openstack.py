@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from config.document.addresses import BaseUrl
 from config.document.declared import NO_UNIT, Declared, key, must
+from config.document.events import EXAMPLE, NovaEventsDocument
 from config.document.scalars import AbsolutePath, Given, Name, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
 from config.model.openstack import ApplicationCredential, CloudsYaml, Interface, OpenstackAccess
@@ -60,6 +61,12 @@ class OpenstackDocument(Declared):
         "The region, where there are several.", "RegionOne", left_out="as the credentials say"
     )
     timeout: PositiveSpan = key("How long one call may take, all of it.", "15s", default="15s")
+
+    events: Annotated[NovaEventsDocument | None, Given] = key(
+        "The message bus on which Nova publishes what happens to machines; their groups are then looked at.",
+        EXAMPLE,
+        left_out="groups are looked at in turn alone",
+    )
 
     @model_validator(mode="after")
     def _config_of_a_cloud(self) -> Self:

@@ -236,6 +236,7 @@ _GROUP = "[a-z][a-z0-9-]{0,39}"
 _VARIABLE = "[A-Za-z_][A-Za-z0-9_]*"
 _PATH = "/[^\\u0000]{0,4095}"
 _BACKEND = "[A-Za-z0-9_.:-]{1,255}"
+_BUS_WORD = "[A-Za-z0-9_.:-]{1,127}"
 _MAP = "/[A-Za-z0-9_./-]{1,400}"
 _HTTP_PATH = "/[!-~]{0,2000}"
 _IDENTIFIER = "[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
@@ -286,6 +287,12 @@ MapFile = Annotated[
     str, _form(_MAP, "an absolute path of letters, digits, _ - . and /"), _pattern("absolute path", _MAP)
 ]
 """It is part of a command of HAProxy, where blanks, semicolons and backslashes mean something."""
+BusWord = Annotated[
+    str,
+    _form(_BUS_WORD, "a name on a message bus: up to 127 letters, digits, and _ . : -"),
+    _pattern("name on a message bus", _BUS_WORD, "1 to 127 characters"),
+]
+"""What AMQP 0-9-1 takes as the name of an exchange."""
 HttpPath = Annotated[str, _form(_HTTP_PATH, "a path that begins with /"), _pattern("path of a URL", _HTTP_PATH)]
 Label = Annotated[
     str,

@@ -29,6 +29,7 @@ from config.model.clouds import SimulatedCloud as SimulatedCloud  # noqa: PLC041
 from config.model.cloudstack_api import CloudstackApi
 from config.model.counters import Counter
 from config.model.effects import Alert
+from config.model.event_buses import EventBus
 from config.model.expressions import Expression
 from config.model.freezes import FreezeWindow
 from config.model.listening import ListenOn
@@ -366,6 +367,8 @@ class Catalogue:
     """What CloudStack's query API stands for; ``None``: it is not served. Nor does the digest depend on it."""
     store: PostgresqlPlace | None = None
     """Where the state is; ``None``: in a file of the state directory. Nor does the digest depend on it."""
+    event_buses: Mapping[CloudId, EventBus] = field(default_factory=lambda: MappingProxyType({}))
+    """Clouds whose events are listened to. No decision depends on them, nor does the digest."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

@@ -39,6 +39,7 @@ def dashboard() -> Dashboard:
     )
     filled(whole, *_figures())
     filled(whole.with_row(Row("Endpoints")), *_endpoints())
+    filled(whole.with_row(Row("Event buses")), *_event_buses())
     filled(whole.with_row(Row("Calls")), *_calls())
     filled(whole.with_row(Row("What is believed")), *_believed())
     filled(whole.with_row(Row("Which daemon keeps the members")), *_claims())
@@ -89,6 +90,24 @@ def _endpoints() -> list[Panel]:
                 "Calls that were not sent",
                 "Calls that were kept back, since their endpoint did not answer those before.",
                 events(f"trimtab_endpoint_unsent_calls_total{{{HERE}}}", "{{endpoint}}", "endpoint"),
+            )
+        ),
+    ]
+
+
+def _event_buses() -> list[Panel]:
+    return [
+        timeline(
+            "Event bus of each cloud",
+            "Whether the message bus of a cloud is listened to. Without it groups are looked at in turn.",
+            PanelQuery(f"1 - trimtab_event_bus_connected{{{HERE}}}", "{{cloud}}"),
+            states={0: ("connected", GREEN), 1: ("away", YELLOW)},
+        ),
+        hiding(
+            bars(
+                "Messages on event buses",
+                "Messages of clouds, and what became of them.",
+                events(f"trimtab_event_bus_messages_total{{{HERE}}}", "{{cloud}}, {{result}}", "cloud", "result"),
             )
         ),
     ]

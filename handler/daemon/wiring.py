@@ -12,6 +12,7 @@ from pathlib import Path
 
 from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
+from collector.clients.amqp.subscription import listen
 from collector.clients.circuits import Circuits
 from collector.clients.http.client import HttpClient
 from collector.clients.vault.reader import SecretReader
@@ -152,7 +153,7 @@ def engine(
             notification_sender=NotificationSender(
                 environ=os.environ, read_secret=secret, clock=held.wall, source=f"/trimtab/{installation}"
             ),
-            inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret),
+            inbox=Inbox(board=board, pushes=pushes, member_keys=keys, read_secret=secret, listen=listen),
             http=HttpClient(clock=held.moment, read_secret=secret),
             secrets=secret,
             seal_key=lambda ref: OwnKeyFile(directory.seal_key) if ref is None else ReferredKey(ref, secret),

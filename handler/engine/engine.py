@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from config.document.overlay import place_of
 from config.errors import Refused, StoreError
 from config.model.catalogue import Catalogue
 from config.model.edits import Edit
-from config.units import GroupId, Instant, Moment, Seconds
+from config.units import CloudId, GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
 from handler.engine.assembly import furnish, share_clouds, words_of
@@ -126,9 +126,13 @@ class Engine:
             recording=self.recordings.figures,
             fleet_pause=lambda: self.fleet_pause_control.pause,
             endpoints=self.parts.endpoints,
+            buses=self._buses,
             generation=lambda: self.parts.converger.generation,
             cluster=self.parts.cluster,
         )
+
+    def _buses(self) -> Mapping[CloudId, bool]:
+        return self.ingest.buses.connected()
 
     def _opened(self) -> DecisionQueue:
         return DecisionQueue(
@@ -315,13 +319,18 @@ class Engine:
         finally:
             if self._declared is not None:  # the old one goes on if the new one could not be written down
                 self._decider.start(self._declared.catalogue)
-        await self.credentials.take_key(self.parts.seal_key(catalogue.seal))
-        await self.recordings.declare(catalogue.record)
+        await self._hand_on(catalogue)
         self.reports.metrics.took(catalogue, now.wall)
         await asyncio.to_thread(log_declared, declared, edited)
         moved = [each for each in self.runtimes.values() if known.get(each.id) != _declared_as(each)]
         await self._set_going(self.runtimes.values() if over.revision is None else moved, now)
         return edited.edits
+
+    async def _hand_on(self, catalogue: Catalogue) -> None:
+        """Have those go by a catalogue that is in force which no decision depends on."""
+        await self.credentials.take_key(self.parts.seal_key(catalogue.seal))
+        await self.recordings.declare(catalogue.record)
+        await self.ingest.buses.use(catalogue.event_buses)
 
     async def _set_going(self, runtimes: Iterable[GroupRuntime], now: Moment) -> None:
         """Have groups make a pass, and decide: their bounds may have changed. Those that wait come first."""

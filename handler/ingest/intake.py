@@ -11,12 +11,15 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
-from config.units import GroupId, MemberName, Moment
+from config.units import CloudId, GroupId, MemberName, Moment
 from handler.ingest.alerts.alerting import Alerting
 from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
 from handler.ingest.alerts.notifications import Sender
 from handler.ingest.alerts.replies import AlertResult
+from handler.ingest.buses.listening import BusListeners, BusSurroundings, Listen
+from handler.ingest.buses.reading import BusResult
+from handler.ingest.capabilities.events import CloudNews
 from handler.ingest.capabilities.looks import EventLooks
 from handler.ingest.pushes.judging import PushResult as Pushed
 from handler.ingest.pushes.member_keys import MemberKeys
@@ -35,6 +38,8 @@ class Inbox:
     pushes: Pushes
     member_keys: MemberKeys
     read_secret: Callable[[SecretRef], str]
+    listen: Listen
+    """To the message bus of a cloud."""
 
 
 class Counts(Protocol):
@@ -46,6 +51,10 @@ class Counts(Protocol):
 
     def pushed(self, shape: PushShape, result: Pushed) -> None:
         """A request that brings values."""
+        ...
+
+    def bus_message(self, cloud: CloudId, result: BusResult) -> None:
+        """A message on the bus of a cloud."""
         ...
 
 
@@ -84,7 +93,17 @@ class Ingest:
             clock=clock,
             count=counts.pushed,
         )
+        self._runtimes = runtimes
         self.looks = EventLooks(runtimes, look)
+        self.buses = BusListeners(
+            BusSurroundings(
+                listen=inbox.listen,
+                read_secret=inbox.read_secret,
+                clock=clock,
+                concern=self.concern,
+                count=counts.bus_message,
+            )
+        )
 
     async def start(self) -> None:
         """Read the webhooks, and take alerts. Raises `StoreError`."""
@@ -93,6 +112,7 @@ class Ingest:
 
     async def stop(self) -> None:
         """Take no more alerts; those that were taken are answered. Looks that events began are given up."""
+        await self.buses.stop()
         await self.looks.stop()
         await self.alerting.stop()
 
@@ -108,3 +128,9 @@ class Ingest:
         """A group is gone."""
         self.pushing.forget(group)
         self.looks.forget(group)
+
+    def concern(self, cloud: CloudId, news: CloudNews) -> bool:
+        """Have the groups of a cloud looked at that an event concerns; return whether there is one."""
+        of_cloud = (group for group, runtime in self._runtimes.items() if runtime.definition.cloud.id == cloud)
+        begun = self.looks.take(news, of_cloud)
+        return bool(begun.now or begun.soon)

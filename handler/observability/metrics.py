@@ -15,17 +15,20 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
+from prometheus_client.registry import Collector
 
 from collector.clients.circuits import EndpointStatus
 from config.errors import StoreError
 from config.model.catalogue import Catalogue
-from config.units import GroupId, Instant
+from config.units import CloudId, GroupId, Instant
 from handler.convergence.claiming import Generation
 from handler.convergence.passes import Pass
 from handler.ingest.alerts.notifications import Sender
 from handler.ingest.alerts.replies import AlertResult
+from handler.ingest.buses.reading import BusResult
 from handler.ingest.pushes.judging import PushResult
 from handler.ingest.pushes.pushed_values import PushShape
+from handler.observability.bus_metrics import BusMetrics
 from handler.observability.daemon_gauges import (
     NOTHING,
     CertificateGauge,
@@ -84,6 +87,8 @@ class Scraped:
     recording: Callable[[], Figures] = lambda: NOTHING
     fleet_pause: Callable[[], FleetPause | None] = lambda: None
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
+    buses: Callable[[], Mapping[CloudId, bool]] = dict
+    """Clouds with a message bus → whether it is listened to."""
     generation: Callable[[], Generation | None] = lambda: None
     cluster: Cluster | None = None
 
@@ -136,10 +141,9 @@ class Metrics:
         self._store_failures = Counter(
             "trimtab_store_write_failures", "Writes of decisions that failed.", registry=registry
         )
-        self._webhooks = Counter(
-            "trimtab_webhook_requests", "Requests at /hooks.", ["source", "result"], registry=registry
-        )
+        self._webhooks = _webhooks(registry)
         self._pushes = _pushes(registry)
+        self._buses = BusMetrics(registry, scraped.buses)
         self.reloads = Gauge(
             "trimtab_config_last_reload_success_timestamp_seconds", "When the file was last taken.", registry=registry
         )
@@ -155,15 +159,18 @@ class Metrics:
         for step in _STEPS:
             self._action_seconds.labels(step)
         ProcessCollector(registry=registry)
-        for sender in (*Sender, HookUse.EXECUTE, HookUse.OBSERVE, None):
-            for outcome in AlertResult:
-                self._webhooks.labels(_source(sender), outcome.value)
         for kind in ("command", "url"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
         self._gauges, self._certificate = Gauges(runtimes, now, scraped.fleet_pause), CertificateGauge()
-        others = EndpointGauges(scraped.endpoints), GenerationGauges(scraped.generation), self._certificate
-        for gauges in (RecordingGauges(scraped.recording), WorkerGauges(scraped.cluster), *others):
+        read_anew: tuple[Collector, ...] = (
+            RecordingGauges(scraped.recording),
+            WorkerGauges(scraped.cluster),
+            EndpointGauges(scraped.endpoints),
+            GenerationGauges(scraped.generation),
+            self._certificate,
+        )
+        for gauges in read_anew:
             registry.register(gauges)
 
     @property
@@ -214,6 +221,10 @@ class Metrics:
         """Count a request that brings values."""
         self._pushes.labels(shape.value, result.value).inc()
 
+    def bus_message(self, cloud: CloudId, result: BusResult) -> None:
+        """Count a message on the bus of a cloud."""
+        self._buses.count(cloud, result)
+
     def expires(self, at: Callable[[], Instant]) -> None:
         """Export when the certificate that the daemon shows expires."""
         self._certificate.expires_at = at
@@ -245,6 +256,7 @@ class Metrics:
         self.reloads.set(at)
         self._reload_well.set(1)
         self._replies.declare(catalogue)
+        self._buses.begin(catalogue.event_buses)
         for group in self._runtimes.keys() - self._begun:
             self._begin(group)
 
@@ -271,6 +283,15 @@ def _hold(registry: CollectorRegistry, scraped: Scraped) -> CollectorRegistry:
     Gauge("trimtab_window_bytes", help_text, registry=registry).set_function(scraped.windows)
     registry.register(StoreGauge(scraped.store))
     return registry
+
+
+def _webhooks(registry: CollectorRegistry) -> Counter:
+    """Requests at webhooks, every series at zero."""
+    requests = Counter("trimtab_webhook_requests", "Requests at /hooks.", ["source", "result"], registry=registry)
+    for sender in (*Sender, HookUse.EXECUTE, HookUse.OBSERVE, None):
+        for result in AlertResult:
+            requests.labels(_source(sender), result.value)
+    return requests
 
 
 def _pushes(registry: CollectorRegistry) -> Counter:

@@ -341,8 +341,8 @@ class Operations:
             await self._engine.forget(runtime)
 
     def endpoints(self) -> Sequence[EndpointStatus]:
-        """Return the endpoints of clouds and balancers, and whether they answer."""
-        return self._engine.parts.endpoints()
+        """Return the endpoints of clouds and balancers, and their message buses, and whether they answer."""
+        return (*self._engine.parts.endpoints(), *self._engine.ingest.buses.statuses())
 
     # Recording
 

@@ -11,6 +11,7 @@ from tests.support.grafana import Prometheus, asked, names, rules, selectors, un
 from tests.support.waiting import PATIENT
 
 _NO_RECORDING = "the fleet records no samples"
+_NO_BUS = "processes have no message bus"
 _NO_WORKER = "the fleet has one daemon, which is alone over its store"
 ELSEWHERE = {
     "trimtab_forecast_at_most_members": "the fleet has no policy with a forecast",
@@ -22,6 +23,8 @@ ELSEWHERE = {
     "trimtab_forecast_needed_members": "the fleet has no policy with a forecast",
     "trimtab_endpoint_circuit": "processes and a shared listener have no endpoint",
     "trimtab_endpoint_unsent_calls_total": "processes and a shared listener have no endpoint",
+    "trimtab_event_bus_connected": _NO_BUS,
+    "trimtab_event_bus_messages_total": _NO_BUS,
     "trimtab_claim_unwritten": "every claim can be written",
     "trimtab_tls_certificate_expiry_timestamp_seconds": "the daemon listens on the loopback without TLS",
     "trimtab_recording_bytes": _NO_RECORDING,

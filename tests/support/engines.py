@@ -13,6 +13,7 @@ import pytest
 
 from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
+from collector.clients.amqp.subscription import listen
 from collector.clients.http.client import HttpClient
 from collector.clients.vault.reader import SecretReader
 from collector.sources.poll import Poller
@@ -187,7 +188,7 @@ class EngineBed:
                 clock=held.moment,
                 held=held,
                 notification_sender=NotificationSender(environ={}, read_secret=no_secret, clock=held.wall),
-                inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret),
+                inbox=Inbox(board=Board(), pushes=pushes, member_keys=keys, read_secret=no_secret, listen=listen),
                 http=HttpClient(clock=held.moment, read_secret=no_secret),
                 secrets=SecretReader({}, held.elapsed),
                 seal_key=lambda _: OwnKeyFile(self.directory / "seal-key"),

@@ -92,7 +92,7 @@ class EventLooks:
     def take(self, news: CloudNews, groups: Iterable[GroupId]) -> LooksBegun:
         """Have those of ``groups`` looked at that an event concerns; groups that are gone are passed over."""
         there = (self._runtimes[group] for group in groups if group in self._runtimes)
-        begun = {runtime.id: self._looks.wanted(runtime.id) for runtime in there if self._concerns(news, runtime)}
+        begun = {runtime.id: self._looks.wanted(runtime.id) for runtime in self._concerned(news, there)}
         return LooksBegun(
             now=tuple(group for group, at_once in begun.items() if at_once),
             soon=tuple(group for group, at_once in begun.items() if not at_once),
@@ -106,15 +106,17 @@ class EventLooks:
         """A group is gone."""
         self._seen.pop(group, None)
 
-    def _concerns(self, news: CloudNews, runtime: GroupRuntime) -> bool:
-        """Tell whether an event may be about a group: by its name, by a name that Trimtab gave, or by what was seen."""
-        if news.group is not None:
-            return news.group == runtime.id
-        if news.member is None and news.machine is None:
-            return True
+    def _concerned(self, news: CloudNews, runtimes: Iterable[GroupRuntime]) -> list[GroupRuntime]:
+        """Return the groups that an event may be about: by name, by a name that Trimtab gave, or by what was seen."""
         launched = None if news.member is None else LaunchId.parse(news.member)
-        if launched is not None:
-            return launched.group == runtime.id
+        group = news.group if launched is None or news.group is not None else launched.group
+        if group is not None:
+            return [runtime for runtime in runtimes if runtime.id == group]
+        if news.member is None and news.machine is None:
+            return list(runtimes)
+        return [runtime for runtime in runtimes if self._has(runtime, news)]
+
+    def _has(self, runtime: GroupRuntime, news: CloudNews) -> bool:
         seen = self._seen_of(runtime)
         return seen is not None and (news.member in seen.names or news.machine in seen.machines)
 

@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
 from config.errors import StoreError
-from config.units import Instant
+from config.units import CloudId, Instant
+from handler.ingest.buses.reading import BusResult
 from handler.observability.exposition import exposition
 from handler.observability.metrics import Metrics, Scraped
 from handler.planning.status import GroupCondition, MemberState
@@ -212,6 +213,17 @@ def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
 
     assert positions == {"closed": 0, "half_open": 0, "open": 1}
     assert the(metrics, "trimtab_endpoint_unsent_calls_total", endpoint="http://nova:8774") == 3
+
+
+def test_a_bus_is_connected_or_not_and_its_messages_are_counted_by_what_became_of_them() -> None:
+    stack, prod = CloudId("stack"), CloudId("prod")
+    metrics = Metrics({}, lambda: Instant(0.0), Scraped(buses=lambda: {stack: False, prod: True}))
+
+    metrics.bus_message(stack, BusResult.FOREIGN)
+
+    assert the(metrics, "trimtab_event_bus_connected", cloud="stack") == 0
+    assert the(metrics, "trimtab_event_bus_connected", cloud="prod") == 1
+    assert the(metrics, "trimtab_event_bus_messages_total", cloud="stack", result="foreign") == 1
 
 
 @pytest.mark.parametrize("taken", [4096, None])
