@@ -20,6 +20,8 @@ from handler.users.login_limits import LoginLimits
 from handler.users.oidc_flow import OidcFlow, Unproved, proved, user_of
 from handler.users.sessions import Sessions
 
+LOGGED_OUT = "logged-out"
+"""What a browser brings back from the provider after a logout there; it proves nothing."""
 _KEPT: Seconds = 3600.0
 """How long the provider's settings and keys are used before they are read again."""
 _LARGEST = 1024 * 1024
@@ -39,6 +41,8 @@ class _Settings:
     token: str
     userinfo: str
     """Empty: it has none."""
+    end_session: str
+    """Where persons log out of the provider itself; empty: it announces no such page."""
     posts_secret: bool
     """It takes the client's secret in the form; otherwise as basic authentication."""
     keys: Mapping[str, object]
@@ -117,7 +121,19 @@ class OidcLogin:
         if user is None or not self._users.may_ask(user):
             return NotLoggedIn(known=user is not None and self._users.has(user))
         self._limits.proved(None, peer)
-        return LoggedIn(user=user, cookie=self._sessions.begin(user)[0])
+        return LoggedIn(user=user, cookie=self._sessions.begin(user, by_provider=True)[0])
+
+    def logout_address(self, back: str) -> str | None:
+        """Return the page at the provider on which a person logs out there and comes ``back``; ``None``: it has none.
+
+        The provider asks the person, since no identity token goes along: they may be logged in there for other things.
+        Source: OpenID Connect RP-Initiated Logout 1.0, 2.
+        """
+        known = self._settings
+        if known is None or known.provider != self._provider() or not known.end_session:
+            return None
+        query = {"client_id": known.provider.client_id, "post_logout_redirect_uri": back, "state": LOGGED_OUT}
+        return f"{known.end_session}{'&' if '?' in known.end_session else '?'}{urlencode(query)}"
 
     # The provider
 
@@ -148,6 +164,7 @@ class OidcLogin:
             authorization=_endpoint(found, "authorization_endpoint", provider),
             token=_endpoint(found, "token_endpoint", provider),
             userinfo=_endpoint(found, "userinfo_endpoint", provider) if "userinfo_endpoint" in found else "",
+            end_session=_endpoint(found, "end_session_endpoint", provider) if "end_session_endpoint" in found else "",
             posts_secret=isinstance(methods, list) and "client_secret_post" in methods,
             keys=await self._json(provider, _endpoint(found, "jwks_uri", provider)),
             read_at=self._clock().steady,

@@ -31,6 +31,8 @@ class Session:
     """What a request that changes something shows besides the cookie: only pages of this origin can read it."""
     began: Seconds
     """By a steady clock."""
+    by_provider: bool = False
+    """A provider of identities proved who the person is, and has a session of its own for them."""
 
     def proves(self, shown: str) -> bool:
         """Tell whether a request shows this session's CSRF token, in constant time."""
@@ -46,7 +48,7 @@ class Sessions:
         self._used: dict[str, Seconds] = {}
         """Both by the hash of the cookie's value; the second in the order of use."""
 
-    def begin(self, user: str) -> tuple[str, Session]:
+    def begin(self, user: str, *, by_provider: bool = False) -> tuple[str, Session]:
         """Begin a session; returns what its cookie holds, this one time, and the session."""
         now = self._now()
         for digest in [digest for digest in self._sessions if self._is_over(digest, now)]:
@@ -54,7 +56,8 @@ class Sessions:
         own = [digest for digest in self._used if self._sessions[digest].user == user]
         for digest in own[: max(len(own) - OF_USER + 1, 0)]:
             self._drop(digest)
-        cookie, session = secrets.token_urlsafe(32), Session(user=user, csrf=secrets.token_urlsafe(32), began=now)
+        cookie, csrf = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        session = Session(user=user, csrf=csrf, began=now, by_provider=by_provider)
         self._sessions[digest_of(cookie)] = session
         self._used[digest_of(cookie)] = now
         return cookie, session

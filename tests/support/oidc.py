@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import html
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import requests
 
@@ -37,6 +39,17 @@ class Provider:
         answer = requests.post(address, data={"action": "deny"}, allow_redirects=False, timeout=10)
         (state,) = parse_qs(urlsplit(address).query)["state"]
         return f"{answer.headers['Location']}&state={state}"  # which this one forgets (RFC 6749, 4.1.2.1)
+
+    def logged_out(self, address: str) -> str:
+        """Agree to a logout, as it asks at an address; returns where it leads the browser back to."""
+        page = requests.get(address, timeout=10)
+        assert page.status_code == 200, page.text
+        (action,) = re.findall(r'action="([^"]+)"', page.text)
+        values = re.findall(r'name="([^"]+)"[^>]* value="([^"]*)"', page.text)
+        form = {name: html.unescape(value) for name, value in values}
+        answer = requests.post(urljoin(address, action), data=form, allow_redirects=False, timeout=10)
+        assert answer.status_code == 302, answer.text
+        return answer.headers["Location"]
 
 
 @contextlib.contextmanager

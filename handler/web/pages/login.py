@@ -20,6 +20,10 @@ class LoginForm:
     """A provider can be logged in with, too."""
     is_done: bool = False
     """A person has logged in, and the page leads on by itself."""
+    is_out: bool = False
+    """A person has logged out."""
+    provider_logout: str = ""
+    """The page of the provider on which a person logs out there, too; empty: there is none, or no need."""
     message: str = ""
     """Why the last try failed; empty: there was none."""
     user: str = ""

@@ -16,6 +16,7 @@ from handler.identity.audit import AuditResult, entry_by
 from handler.ingest.request_rates import peer_key
 from handler.operations.facade import Operations
 from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries
+from handler.users.oidc import LOGGED_OUT
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of, session_of
 from handler.web.pages.assets import read_assets
@@ -35,10 +36,11 @@ def build_login(operations: Operations) -> APIRouter:
     routes, desk = APIRouter(include_in_schema=False), LoginDesk(operations)
 
     @routes.get(LOGIN)
-    async def form(request: Request, then: str = "/") -> Response:
+    async def form(request: Request, then: str = "/", state: str = "") -> Response:
         if session_of(request) is not None:
             return RedirectResponse(own_path(then), _SEE_OTHER)
-        return desk.page(LoginForm(there_are_users=operations.users.known.exist, then=own_path(then)))
+        shown = LoginForm(there_are_users=operations.users.known.exist, is_out=state == LOGGED_OUT, then=own_path(then))
+        return desk.page(shown)
 
     @routes.post(LOGIN)
     async def log_in(request: Request) -> Response:
@@ -97,10 +99,17 @@ class LoginDesk:
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
             return problem_response(Problem.REFUSED, _BY_SOCKET)
-        if session_of(request) is not None:
+        session, ended = session_of(request), {"Set-Cookie": cookie.ended()}
+        if session is not None:
             self._operations.users.sessions.end(cookie.value_in(request.headers.get("cookie", "")))
             self.audit(actor_of(request), "logout")
-        return RedirectResponse(LOGIN, _SEE_OTHER, {"Set-Cookie": cookie.ended()})
+        back = own_address(request, cookie, LOGIN)
+        there = (
+            self._operations.users.oidc.logout_address(back) if session is not None and session.by_provider else None
+        )
+        if there is None:
+            return RedirectResponse(LOGIN, _SEE_OTHER, ended)
+        return self.page(LoginForm(there_are_users=True, is_out=True, provider_logout=there), 200, ended)
 
     def page(self, form: LoginForm, status: int = 200, headers: dict[str, str] | None = None) -> Response:
         """Answer with the page of the login."""
@@ -131,6 +140,11 @@ class LoginDesk:
     def audit(self, actor: Actor, act: str) -> None:
         """Write into the audit trail what was done."""
         self._operations.trail.post(entry_by(actor, self._operations.now(), act, AuditResult.DONE))
+
+
+def own_address(request: Request, cookie: SessionCookie, path: str) -> str:
+    """Return the address of a path of the console, by the host that the browser came by."""
+    return f"{'https' if cookie.secure else 'http'}://{request.headers.get('host', '')}{path}"
 
 
 def peer_of(caller: Actor) -> object:

@@ -18,7 +18,7 @@ from handler.users.oidc_flow import OidcFlow, Unproved
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of
 from handler.web.pages.login import LoginForm
-from handler.web.pages.login_routes import LoginDesk, peer_of
+from handler.web.pages.login_routes import LoginDesk, own_address, peer_of
 from handler.web.problems import Problem, problem_response
 from handler.web.session_cookie import BY_PROVIDER, FROM_PROVIDER, SessionCookie, own_path
 
@@ -56,7 +56,7 @@ class _OidcDesk:
         if not self._operations.users.known.exist:
             return self._desk.page(LoginForm(there_are_users=False))
         try:
-            flow, address = await self._operations.users.oidc.begin(then, _back(request, cookie))
+            flow, address = await self._operations.users.oidc.begin(then, own_address(request, cookie, FROM_PROVIDER))
         except Refused as error:
             return self._refuse(then, f"{error}.", 503)
         headers = {"Set-Cookie": cookie.flow_holding(flow.text), "Cache-Control": "no-store"}
@@ -77,7 +77,7 @@ class _OidcDesk:
         caller, then = actor_of(request), own_path(flow.then)
         try:
             outcome = await self._operations.users.oidc.finish(
-                flow, dict(request.query_params), _back(request, cookie), peer_of(caller)
+                flow, dict(request.query_params), own_address(request, cookie, FROM_PROVIDER), peer_of(caller)
             )
         except Unproved as error:
             self._operations.attempts.note(caller, "login with a provider", str(error))
@@ -101,8 +101,3 @@ class _OidcDesk:
 
     def _refuse(self, then: str, message: str, status: int, headers: dict[str, str] | None = None) -> Response:
         return self._desk.page(LoginForm(there_are_users=True, then=then, message=message), status, headers)
-
-
-def _back(request: Request, cookie: SessionCookie) -> str:
-    """Return the address to which the provider sends the browser back: the one that it came by."""
-    return f"{'https' if cookie.secure else 'http'}://{request.headers.get('host', '')}{FROM_PROVIDER}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -90,8 +91,12 @@ def test_a_person_whom_the_file_maps_gets_a_session_as_that_user(
     out = browser.session.post(
         f"http://127.0.0.1:{daemon.port}/logout", data={"csrf": csrf}, allow_redirects=False, timeout=30
     )
-    assert out.status_code == 303
+    assert (out.status_code, "You are logged out." in out.text) == (200, True)
     assert browser.get("/groups/web").status_code == 303, "it has to log in again"
+    (there,) = re.findall(r'<a href="([^"]+)">log out there, too</a>', out.text)
+    back = provider.logged_out(html.unescape(there))
+    assert back == f"http://127.0.0.1:{daemon.port}/login?state=logged-out"
+    assert "You are logged out." in browser.get(path_of(back)).text
     acts = {"login with a provider", "logout"}
     until(lambda: acts <= {row["act"] for row in daemon.json("audit", "list") if row["who"] == "ada"}, log=daemon.log)
 
