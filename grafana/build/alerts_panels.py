@@ -7,6 +7,7 @@ from grafana.build.panels import (
     BYTES,
     MOMENT,
     RED,
+    SECONDS,
     Panel,
     PanelQuery,
     bars,
@@ -83,6 +84,23 @@ def telling() -> list[Panel]:
             "Pushed values",
             "Values that members and applications have pushed and that are kept now.",
             PanelQuery(f"trimtab_pushed_values{{{HERE}}}", "{{instance}}"),
+        ),
+    ]
+
+
+def vault() -> list[Panel]:
+    """Whether secrets of the vault can be read."""
+    return [
+        lines(
+            "Secrets",
+            "Secrets of the vault by the section of the file that uses them: fresh, stale (the last value) or missing.",
+            PanelQuery(f"trimtab_vault_secrets{{{HERE}}}", "{{section}}: {{state}}"),
+        ),
+        lines(
+            "Secrets cannot be read for",
+            "For how long at least one secret of the vault could not be read.",
+            PanelQuery(f"trimtab_vault_failing_seconds{{{HERE}}}", "{{instance}}"),
+            unit=SECONDS,
         ),
     ]
 

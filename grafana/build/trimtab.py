@@ -5,7 +5,7 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders.dashboard import Row
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from grafana.build.alerts_panels import recording, telling, workers
+from grafana.build.alerts_panels import recording, telling, vault, workers
 from grafana.build.frame import HERE, filled, frame
 from grafana.build.panels import (
     BYTES,
@@ -40,6 +40,7 @@ def dashboard() -> Dashboard:
     filled(whole.with_row(Row("Converging")), *_converging())
     filled(whole.with_row(Row("Workers")), *workers())
     filled(whole.with_row(Row("Notices, webhooks, pushes")), *telling())
+    filled(whole.with_row(Row("Vault")), *vault())
     filled(whole.with_row(Row("Recording")), *recording())
     filled(whole.with_row(Row("Process")), *_process())
     return whole.build()

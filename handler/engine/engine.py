@@ -127,6 +127,7 @@ class Engine:
             fleet_pause=lambda: self.fleet_pause_control.pause,
             endpoints=self.parts.endpoints,
             buses=self._buses,
+            vault=self.parts.secrets.status,
             generation=lambda: self.parts.converger.generation,
             cluster=self.parts.cluster,
         )

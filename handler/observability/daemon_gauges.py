@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
+from collector.clients.vault.status import SecretState, VaultStatus
 from config.units import Instant
 from handler.convergence.claiming import Generation
 from handler.recording.status import Figures
@@ -53,6 +54,32 @@ class EndpointGauges(Collector):
             unsent.add_metric((each.endpoint,), each.unsent)
         yield circuits
         yield unsent
+
+
+class VaultGauges(Collector):
+    """How the secrets of the vault are, at each scrape; where the file refers to none there is no sample."""
+
+    def __init__(self, status: Callable[[], VaultStatus | None]) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """Two families."""
+        secrets = GaugeMetricFamily(
+            "trimtab_vault_secrets",
+            "Secrets of the vault, by the section of the file that uses them and by how they are.",
+            labels=("section", "state"),
+        )
+        failing = GaugeMetricFamily(
+            "trimtab_vault_failing_seconds", "For how long a secret of the vault could not be read; 0: all can."
+        )
+        status = self._status()
+        if status is not None:
+            for section in sorted({section for section, _ in status.counts}):
+                for state in SecretState:
+                    secrets.add_metric((section, state.value), status.counts.get((section, state), 0))
+            failing.add_metric((), status.failing)
+        yield secrets
+        yield failing
 
 
 class GenerationGauges(Collector):

@@ -18,6 +18,7 @@ from prometheus_client import (
 from prometheus_client.registry import Collector
 
 from collector.clients.circuits import EndpointStatus
+from collector.clients.vault.status import VaultStatus
 from config.errors import StoreError
 from config.model.catalogue import Catalogue
 from config.units import CloudId, GroupId, Instant
@@ -36,6 +37,7 @@ from handler.observability.daemon_gauges import (
     GenerationGauges,
     RecordingGauges,
     StoreGauge,
+    VaultGauges,
 )
 from handler.observability.exposition import Written, exposition
 from handler.observability.gauges import Gauges
@@ -89,6 +91,7 @@ class Scraped:
     endpoints: Callable[[], Sequence[EndpointStatus]] = tuple
     buses: Callable[[], Mapping[CloudId, bool]] = dict
     """Clouds with a message bus → whether it is listened to."""
+    vault: Callable[[], VaultStatus | None] = lambda: None
     generation: Callable[[], Generation | None] = lambda: None
     cluster: Cluster | None = None
 
@@ -168,6 +171,7 @@ class Metrics:
             WorkerGauges(scraped.cluster),
             EndpointGauges(scraped.endpoints),
             GenerationGauges(scraped.generation),
+            VaultGauges(scraped.vault),
             self._certificate,
         )
         for gauges in read_anew:

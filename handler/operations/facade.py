@@ -27,6 +27,7 @@ from handler.operations.canary_admin import CanaryAdmin
 from handler.operations.capability_admin import CapabilityAdmin
 from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
+from handler.operations.endpoints import endpoints
 from handler.operations.forecast_admin import ForecastAdmin
 from handler.operations.freeze_admin import FreezeAdmin
 from handler.operations.garbage_admin import GarbageAdmin
@@ -341,8 +342,8 @@ class Operations:
             await self._engine.forget(runtime)
 
     def endpoints(self) -> Sequence[EndpointStatus]:
-        """Return the endpoints of clouds and balancers, and their message buses, and whether they answer."""
-        return (*self._engine.parts.endpoints(), *self._engine.ingest.buses.statuses())
+        """Return the servers that Trimtab calls, and whether they answer."""
+        return endpoints(self._engine)
 
     # Recording
 

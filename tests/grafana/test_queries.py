@@ -11,6 +11,7 @@ from tests.support.grafana import Prometheus, asked, names, rules, selectors, un
 from tests.support.waiting import PATIENT
 
 _NO_RECORDING = "the fleet records no samples"
+_NO_VAULT = "the file refers to no vault"
 _NO_BUS = "processes have no message bus"
 _NO_WORKER = "the fleet has one daemon, which is alone over its store"
 ELSEWHERE = {
@@ -23,6 +24,8 @@ ELSEWHERE = {
     "trimtab_forecast_needed_members": "the fleet has no policy with a forecast",
     "trimtab_endpoint_circuit": "processes and a shared listener have no endpoint",
     "trimtab_endpoint_unsent_calls_total": "processes and a shared listener have no endpoint",
+    "trimtab_vault_secrets": _NO_VAULT,
+    "trimtab_vault_failing_seconds": _NO_VAULT,
     "trimtab_event_bus_connected": _NO_BUS,
     "trimtab_event_bus_messages_total": _NO_BUS,
     "trimtab_claim_unwritten": "every claim can be written",

@@ -8,10 +8,12 @@ does not answer takes nothing away: the last value stays.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from collector.clients.vault.status import SecretState, VaultStatus
 from config.errors import Permanent, Refused, Transient
 from config.model.access import SecretRef, VaultAccess
 from config.model.catalogue import Catalogue
@@ -21,6 +23,7 @@ from config.units import Seconds
 if TYPE_CHECKING:
     from collector.clients.vault.client import VaultAnswer, VaultClient
 
+_JUST_NOW: Seconds = 0.001
 _AGAIN: Seconds = 10.0
 """After it a path that could not be read is tried again."""
 
@@ -45,6 +48,8 @@ class _Kept:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wrong:
     words: str
+    since: Seconds
+    """When it could not be read for the first time."""
     tried_at: Seconds
 
 
@@ -64,7 +69,8 @@ class SecretReader:
         self._turn = threading.Lock()
         self._access: VaultAccess | None = None
         self._client: VaultClient | None = None
-        self._paths: tuple[str, ...] = ()
+        self._sections: Mapping[str, frozenset[str]] = {}
+        """Path → sections of the file whose entries use it, in the order of paths."""
         self._kept: dict[str, _Kept] = {}
         self._wrong: dict[str, _Wrong] = {}
 
@@ -90,9 +96,9 @@ class SecretReader:
             if catalogue.vault != self._access:
                 self._access, self._client = catalogue.vault, None
                 self._kept, self._wrong = {}, {}
-            self._paths = tuple(sorted({ref.vault for ref, _ in secret_owners(catalogue) if ref.vault is not None}))
-            self._kept = {path: kept for path, kept in self._kept.items() if path in self._paths}
-            self._wrong = {path: wrong for path, wrong in self._wrong.items() if path in self._paths}
+            self._sections = _sections(catalogue)
+            self._kept = {path: kept for path, kept in self._kept.items() if path in self._sections}
+            self._wrong = {path: wrong for path, wrong in self._wrong.items() if path in self._sections}
             self._read_due(lambda path: path not in self._kept)
 
     def refresh(self) -> bool:
@@ -101,9 +107,20 @@ class SecretReader:
             now = self._elapsed()
             return self._read_due(lambda path: self._is_due(path, now))
 
+    def status(self) -> VaultStatus | None:
+        """Return how the secrets of the vault are; ``None``: the file refers to none. Waits for no reading."""
+        access, sections, kept, wrong = self._access, self._sections, dict(self._kept), dict(self._wrong)
+        if access is None or not sections:
+            return None
+        states = {path: _state(path in kept, path in wrong) for path in sections}
+        counts = Counter((section, state) for path, state in states.items() for section in sections[path])
+        first = min(wrong.values(), key=lambda each: each.since, default=None)
+        failing = 0.0 if first is None else max(self._elapsed() - first.since, _JUST_NOW)
+        return VaultStatus(url=access.url, counts=counts, failing=failing, because="" if first is None else first.words)
+
     def _read_due(self, is_due: Callable[[str], bool]) -> bool:
         recovered, now = False, self._elapsed()
-        due = [path for path in self._paths if is_due(path)]
+        due = [path for path in self._sections if is_due(path)]
         for path in due:
             try:
                 self._kept[path] = _Kept(answer=self._connected().read(path, now), read_at=now)
@@ -135,6 +152,21 @@ class SecretReader:
         return self._client
 
     def _is_wrong(self, path: str, words: str, now: Seconds) -> None:
-        before, self._wrong[path] = self._wrong.get(path), _Wrong(words=words, tried_at=now)
+        before = self._wrong.get(path)
+        self._wrong[path] = _Wrong(words=words, since=now if before is None else before.since, tried_at=now)
         if before is None or before.words != words:
             self._report(path, words)
+
+
+def _sections(catalogue: Catalogue) -> Mapping[str, frozenset[str]]:
+    used: dict[str, set[str]] = {}
+    for ref, where in secret_owners(catalogue):
+        if ref.vault is not None:
+            used.setdefault(ref.vault, set()).add(where[0])
+    return {path: frozenset(used[path]) for path in sorted(used)}
+
+
+def _state(is_kept: bool, is_wrong: bool) -> SecretState:
+    if not is_kept:
+        return SecretState.MISSING
+    return SecretState.STALE if is_wrong else SecretState.FRESH

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
+from collector.clients.vault.status import SecretState, VaultStatus
 from config.errors import StoreError
 from config.units import CloudId, Instant
 from handler.ingest.buses.reading import BusResult
@@ -213,6 +214,17 @@ def test_every_endpoint_has_a_position_and_counts_what_was_not_sent() -> None:
 
     assert positions == {"closed": 0, "half_open": 0, "open": 1}
     assert the(metrics, "trimtab_endpoint_unsent_calls_total", endpoint="http://nova:8774") == 3
+
+
+def test_secrets_of_a_vault_are_counted_by_section_and_state_and_none_is_shown() -> None:
+    counts = {("clouds", SecretState.STALE): 2, ("profiles", SecretState.FRESH): 1}
+    away = VaultStatus(url="https://vault", counts=counts, failing=90.0, because="it is sealed")
+    metrics = Metrics({}, lambda: Instant(0.0), Scraped(vault=lambda: away))
+
+    assert the(metrics, "trimtab_vault_secrets", section="clouds", state="stale") == 2
+    assert the(metrics, "trimtab_vault_secrets", section="clouds", state="fresh") == 0
+    assert the(metrics, "trimtab_vault_secrets", section="profiles", state="fresh") == 1
+    assert the(metrics, "trimtab_vault_failing_seconds") == 90.0
 
 
 def test_a_bus_is_connected_or_not_and_its_messages_are_counted_by_what_became_of_them() -> None:

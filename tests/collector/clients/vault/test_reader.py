@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector.clients.vault.reader import SecretReader
+from collector.clients.vault.status import SecretState, VaultStatus
 from config.errors import Refused
 from config.load import parse
 from config.model.access import SecretRef
@@ -169,3 +170,35 @@ def test_a_strange_answer_is_an_outage_and_not_repeated(stage: Stage, fault: obj
 def test_secrets_of_this_machine_need_no_vault(tmp_path: Path) -> None:
     reader = SecretReader({"COMMUNITY": "public"}, lambda: 0.0)
     assert reader(SecretRef(env="COMMUNITY")) == "public"
+
+
+def test_the_status_says_which_sections_secrets_could_not_be_read_and_for_how_long(stage: Stage) -> None:
+    assert stage.reader.status() is None, "no file refers to a vault"
+    stage.reader.use(stage.catalogue("kv1/app/db"))
+    fresh = stage.reader.status()
+    assert fresh == VaultStatus(
+        url=stage.vault.url, counts={("profiles", SecretState.FRESH): 2}, failing=0.0, because=""
+    )
+
+    stage.vault.dead = True
+    stage.later(301.0)
+    stage.later(120.0)
+    away = stage.reader.status()
+    assert away is not None
+    assert (away.counts, away.failing) == ({("profiles", SecretState.STALE): 2}, 120.0)
+    assert away.because
+
+    stage.vault.dead = False
+    stage.later(11.0)
+    assert stage.reader.status() == fresh
+
+
+def test_a_secret_that_was_never_read_is_missing_and_others_are_fresh(stage: Stage) -> None:
+    stage.reader.use(stage.catalogue("secret/other/db"))
+
+    status = stage.reader.status()
+
+    assert status is not None
+    assert status.counts == {("profiles", SecretState.FRESH): 1, ("profiles", SecretState.MISSING): 1}
+    assert "first" not in status.because
+    assert status.sections(SecretState.MISSING) == ("profiles",)
