@@ -23,6 +23,8 @@ from handler.planning.steps import Plan
 from handler.web.needs import READS, READS_ALL, actor_of
 from handler.web.pages.acts import (
     ACTS,
+    AUDITED_REASON,
+    SHOWN_REASON,
     ActBar,
     Allowed,
     Question,
@@ -88,7 +90,10 @@ class ActDialogs:
         becomes_quiet = self._operations.definition(group).group.quiet_time > 0
         entered = Entered(size=asked.size, lasts=asked.lasts)
         offers = offers_of(asked.topic, status, entered, plan, revisions, becomes_quiet=becomes_quiet)
-        return dialog_of(f"{asked.topic.value.capitalize()} {group}", offers, allowed, _question(asked, status))
+        title, reason = f"{asked.topic.value.capitalize()} {group}", AUDITED_REASON
+        if asked.topic is Topic.FREEZE:
+            reason = SHOWN_REASON
+        return dialog_of(title, offers, allowed, _question(asked, status), reason=reason)
 
     def _allowed(self, actor: Actor) -> Allowed:
         authorising = self._operations.authorising

@@ -20,6 +20,8 @@ from handler.web.pages.offer import Offer
 from handler.web.pages.offers import ON_MEMBERS, Topic, offers_of
 from handler.web.pages.pause_offers import pausing_fleet
 
+AUDITED_REASON = "Reason, for the audit trail"
+SHOWN_REASON = "Reason, for the audit trail, and shown as long as it lasts"
 ACTS = "/acts"
 """Where the dialog of what concerns all groups is."""
 _TEMPLATE = PageTemplate("acts.html")
@@ -86,7 +88,7 @@ class Dialog:
     choices: tuple[Choice, ...]
     question: Question | None = None
     """What the dialog asks first; the first choice is then chosen at first. ``None``: nothing."""
-    reason: str = "Reason, for the audit trail"
+    reason: str = AUDITED_REASON
     """The label of the field for it."""
     refused: str = "Your role allows none of this."
     """Why there is nothing to choose from."""
@@ -141,14 +143,21 @@ def fleet_bar(allowed: Allowed) -> ActBar | None:
 def fleet_dialog(offers: Iterable[Offer], allowed: Allowed) -> Markup:
     """Lay out the dialog of what concerns all groups."""
     choices = tuple(_choice(offer) for offer in offers if allowed(offer.operation))
-    reason = "Reason, shown wherever the pause is, and kept by the audit trail"
-    return _TEMPLATE("dialog", Dialog(title="Pause the fleet", choices=choices, reason=reason))
+    return _TEMPLATE("dialog", Dialog(title="Pause the fleet", choices=choices, reason=SHOWN_REASON))
 
 
-def dialog_of(title: str, offers: Iterable[Offer], allowed: Allowed, question: Question | None = None) -> Markup:
-    """Lay out a dialog of what is allowed."""
+def dialog_of(
+    title: str,
+    offers: Iterable[Offer],
+    allowed: Allowed,
+    question: Question | None = None,
+    *,
+    reason: str = AUDITED_REASON,
+) -> Markup:
+    """Lay out a dialog of what is allowed; ``reason``: the label of the field for it."""
     choices = tuple(_choice(offer) for offer in offers if allowed(offer.operation))
-    return _TEMPLATE("dialog", Dialog(title=title, choices=choices, question=question if choices else None))
+    asked = question if choices else None
+    return _TEMPLATE("dialog", Dialog(title=title, choices=choices, question=asked, reason=reason))
 
 
 def refusing(title: str, reason: str) -> Markup:

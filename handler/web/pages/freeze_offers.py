@@ -43,7 +43,7 @@ def freezing(status: GroupStatus, lasts: Seconds) -> Iterator[Offer]:
             operation=FreezeGroup(group=group, lasts=lasts, direction=direction),
             label=_LABELS[direction],
             happens=(
-                f"For {format_span(lasts)} no policy and no alarm {_EFFECTS[direction]}. Persons may.",
+                f"For {format_span(lasts)} no policy and no alarm {_EFFECTS[direction]}; persons still may.",
                 "Lost and broken members are replaced, and bounds and floors of alerts hold.",
                 *(f"It takes the place of what {_until(each)}." for each in earlier),
             ),

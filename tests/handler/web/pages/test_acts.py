@@ -192,7 +192,7 @@ def test_a_group_is_frozen_or_shielded_for_the_time_that_is_entered(
     offers = offers_of(Topic.FREEZE, replace(a_status(), freezes=freezes), Entered(lasts=7200.0))
     assert [offer.label for offer in offers] == ["Freeze", "Shield from scale-in", "Freeze growth", *labels]
     assert offers[1].operation == FreezeGroup(group=a_status().group, lasts=7200.0, direction=FrozenDirection.IN)
-    assert offers[1].happens[0] == "For 2h no policy and no alarm makes the group smaller. Persons may."
+    assert offers[1].happens[0] == "For 2h no policy and no alarm makes the group smaller; persons still may."
 
 
 def test_a_freeze_says_whose_freeze_it_replaces_and_an_end_what_ends() -> None:
