@@ -15,11 +15,11 @@ from tests.support.daemon import Daemon, a_daemon
 from tests.support.vault import FakeVault
 
 API = "/api/v1"
-BY_VARIABLE, BY_FILE, BY_CREDENTIAL, BY_VAULT, OF_MEMBER, OF_HOOK, PASSWORD = (
+BY_VARIABLE, BY_FILE, BY_CREDENTIAL, BY_VAULT, OF_MEMBER, OF_HOOK, OF_BUS, OF_CLOUD, PASSWORD = (
     f"canary-{kind}-7f3a9c5e1b2d4f6a8c0e7f3a9c5e"
-    for kind in ("variable", "file", "credential", "vault", "member", "hook", "password")
+    for kind in ("variable", "file", "credential", "vault", "member", "hook", "bus", "cloud", "password")
 )
-KEPT = {"bearer", "hook", "seal", "token", "member-keys", "secret-id", "of-member"}
+KEPT = {"bearer", "hook", "seal", "token", "member-keys", "secret-id", "of-member", "of-bus", "of-cloud"}
 """Files that secrets are kept in."""
 MODEL = """\
 seal: {{key: {{credential: seal}}}}
@@ -34,7 +34,14 @@ conditions:
 policies:
   out: {{when: [busy], add: 1}}
   more: {{when: [long], add: 1}}
-clouds: {{box: {{process: {{}}}}}}
+clouds:
+  box: {{process: {{}}}}
+  stack:
+    cloudstack:
+      endpoint: http://127.0.0.1:9/client/api
+      api_key: {{env: CANARY}}
+      secret: {{file: {place}/of-cloud}}
+      events: {{url: "amqp://127.0.0.1:9", user: trimtab, password: {{file: {place}/of-bus}}}}
 profiles:
   app:
     cloud: box
@@ -69,6 +76,8 @@ def planted() -> Iterator[Planted]:
         vault.write("secret/app/db", {"pin": BY_VAULT})
         secret_file(place / "secret-id", vault.role()[1])
         secret_file(place / "of-member", OF_MEMBER)
+        secret_file(place / "of-bus", OF_BUS)
+        secret_file(place / "of-cloud", OF_CLOUD)
         (place / "credentials").mkdir()
         secret_file(place / "bearer", BY_FILE)
         secret_file(place / "credentials" / "seal", BY_CREDENTIAL)
@@ -97,7 +106,7 @@ def silent_vault(daemon: Daemon, vault: FakeVault) -> None:
 def used(daemon: Daemon) -> Iterator[tuple[str, str]]:
     """Use a secret of each kind, and yield those."""
     yield from (("variable", BY_VARIABLE), ("file", BY_FILE), ("credential", BY_CREDENTIAL))
-    yield from (("vault", BY_VAULT), ("file of a member", OF_MEMBER))
+    yield from (("vault", BY_VAULT), ("file of a member", OF_MEMBER), ("message bus", OF_BUS), ("cloud", OF_CLOUD))
     assert daemon.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
     yield "the state directory's token", daemon.token
     token = daemon.trimtab("token", "new", "ada", "laptop").out.strip()
@@ -154,7 +163,7 @@ def answers(daemon: Daemon) -> Iterator[tuple[str, str]]:
 
 
 def test_no_secret_shows_anywhere_that_it_is_not_kept(planted: Planted) -> None:
-    assert len(planted.secrets) == 15
+    assert len(planted.secrets) == 17
     assert all(len(secret) >= 20 for secret in planted.secrets.values()), "a short one would be found by chance"
     found = [
         (kind, where)
