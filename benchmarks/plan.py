@@ -45,6 +45,8 @@ _MANY = 1_000_000
 _NOW = Instant(1_700_000_000.0)
 _EDGE = BalancerId("edge")
 _WEB = GroupId("web")
+_BALANCERS = ((_EDGE, 8080),)
+"""One value for all members, as the store has it: what it reads or makes under equal documents is shared."""
 
 
 def run(part: int = 1) -> Iterator[Measured]:
@@ -181,7 +183,7 @@ def _member(sequence: int, *, leaving: bool) -> Member:
         intended_at=past,
         made_at=past,
         in_service_at=past,
-        balancers=((_EDGE, 8080),),
+        balancers=_BALANCERS,
         leaving=Leaving.SURPLUS if leaving else None,
         leaving_at=_NOW if leaving else None,
     )
