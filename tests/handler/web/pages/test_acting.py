@@ -16,8 +16,10 @@ pytestmark = pytest.mark.real("chromium")
 _PASSWORD = "correct horse battery"
 _MODEL = """\
 clouds: {box: {process: {}}, sim: {simulated: {boot: 0s}}}
+balancers: {edge: {haproxy: {socket: /none/admin.sock, backend: web}}}
 profiles: {app: {cloud: box, command: [sleep, "3600"]}}
 groups:
+  behind: {profile: app, balancers: [{use: edge, port: 8080}], min: 1, max: 1, interval: 10s}
   web: {profile: app, min: 1, max: 5, interval: 0.5s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s}
 """
 _BUTTON, _CANCEL, _SIZE = "#acting [name=carry-out]", "#acting [name=cancel]", "#acting [name=size]"
@@ -28,7 +30,7 @@ _DIALOG = "document.getElementById('acting').textContent"
 
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[Daemon]:
-    """ada is an admin, bob an operator, eve a viewer."""
+    """ada is an admin, bob an operator, eve a viewer; the balancer of ``behind`` cannot be read."""
     with a_daemon(_MODEL) as daemon:
         daemon.start()
         daemon.settled(1, "web")
@@ -163,7 +165,7 @@ def test_the_fleet_is_paused_with_a_reason_and_resumed(daemon: Daemon, page: Pag
     press(page, "#act-fleet")
     choose(page, "Pause scale-in")
     page.run("document.querySelector('#acting [name=because]').value = 'until the fair is over'")
-    carry_out(page, "Scale-in is paused: 1 group.")
+    carry_out(page, "Scale-in is paused: 2 groups.")
     page.until("document.querySelector('.fleet-pause')?.textContent.includes('until the fair is over')")
     press(page, "#act-fleet")
     choose(page, "Resume the fleet")
@@ -217,12 +219,15 @@ def test_whatever_a_dialog_has_is_named_for_people_who_cannot_see_it(page: Page)
 @pytest.mark.skipif(not AXE.exists(), reason=MISSING)
 def test_no_page_breaks_a_rule_of_wcag_at_level_aa(daemon: Daemon, browser: Browser) -> None:
     page, found = logged_in(browser, daemon, "ada"), {}
-    for path in ("/", "/groups/web", "/groups/web/setup", "/groups/web/tune", "/declared", "/declared/groups/new",
+    for path in ("/", "/groups/web", "/groups/behind", "/groups/web/setup", "/groups/web/tune",
+                 "/declared", "/declared/groups/new",
                  "/declared/revisions",
                  "/garbage", "/webhooks", "/users", "/users/ada", "/audit", "/tokens", "/password"):  # fmt: skip
         for scheme in ("light", "dark") if path in ("/", "/groups/web", "/audit") else ("light",):
             page.ask("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
             page.go(f"http://127.0.0.1:{daemon.port}{path}")
+            if path == "/groups/behind":
+                page.until("document.querySelector('.members')?.textContent.includes('unreadable')")
             found[path, scheme] = broken_rules(page)
     page.run("document.querySelector('main').append(document.createElement('img'))")
     assert [rule.partition(":")[0] for rule in broken_rules(page)] == ["image-alt"], "what is broken is found"
