@@ -15,6 +15,8 @@ third beyond the most that members were seen to carry within the level, and grow
 * An estimate is *off* if it differs from the mean by more than a tenth and more than four usual errors. After two steps
   that are off below, the higher of them counts in place of the mean; after four, the mean begins anew from them: a
   deploy has changed what members carry. It takes twenty steps to begin anew from estimates that are off above.
+* One step counts in place of the mean if its counter is at the top and it is off below by what is shown, too, without
+  the third: no noise brings all members to the top under a load that they carry.
 """
 
 from __future__ import annotations
@@ -158,6 +160,8 @@ def carried_on(before: Carried, load: Floats, shown: Floats, level: LevelToKeep)
     seen = np.maximum(before.seen - FORGETS, sample.carried)
     seen = np.where(below, np.minimum(seen, mean), seen)
     found = np.where(begun & ~anew & all_off(mean - recent, band, _QUICK), recent[:_QUICK].max(axis=0), mean)
+    less = begun & ~anew & sample.full & (mean - sample.estimate - _HIDDEN > band)
+    found = np.where(less, np.minimum(found, sample.estimate), found)
     each = np.where(steps >= FIRST_STEPS, carries(found, seen, level), np.nan)
     return Carried(
         each=each,
@@ -187,6 +191,8 @@ class _Sample(NamedTuple):
     """ln of what a member would carry at the level."""
     counts: Bools
     """Whether it teaches something."""
+    full: Bools
+    """Whether the counter is at the top of its range."""
     carried: Floats
     """ln of what a member carried within the level; minus infinity: it did not, or that is not known."""
 
@@ -197,7 +203,7 @@ def _sample(mean: Floats, begun: Bools, load: Floats, shown: Floats, level: Leve
     full = known & (shown >= _FULL * level.top)
     estimate = ln_load + np.log(level.at / np.where(known, shown, level.at)) - np.where(full, _HIDDEN, 0.0)
     counts = known & (~begun | np.where(estimate > mean, ~full, shown >= _IDLE * level.at))
-    return _Sample(estimate, counts, np.where(known & (shown <= level.at), ln_load, -np.inf))
+    return _Sample(estimate, counts, full, np.where(known & (shown <= level.at), ln_load, -np.inf))
 
 
 def band_of(spread: Floats | float) -> Floats:
