@@ -75,6 +75,7 @@ def test_a_case_of_a_contract_is_marked_where_the_cloud_is_there(
     monkeypatch.setattr(real_clouds, "VAULT", "http://127.0.0.1:8200")
     monkeypatch.setattr(real_clouds, "VAULT_TOKEN", "root")
     monkeypatch.setattr(real_clouds, "CMK", "/usr/bin/cmk")
+    monkeypatch.setattr(real_clouds, "OSLO", "/usr/bin/python3")
     (case,) = real_clouds.stages(cloud, object())
     assert (case.id, [(mark.name, mark.args) for mark in case.marks]) == (f"{cloud}-bed", [("bed", (cloud,))])
 
@@ -84,4 +85,5 @@ def test_without_a_real_cloud_there_is_no_case(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(real_clouds, "OPENNEBULA", "")
     monkeypatch.setattr(real_clouds, "VAULT", "")
     monkeypatch.setattr(real_clouds, "CMK", "")
+    monkeypatch.setattr(real_clouds, "OSLO", "")
     assert [real_clouds.stages(cloud, object()) for cloud in real_clouds.NAMES] == [[] for _ in real_clouds.NAMES]
