@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from handler.operations.address import BASE, OperationRequest
+from handler.operations.address import BASE, OperationRequest, header_of
 
 _PATIENCE = 120.0
 """Seconds: a pass that gathers from a slow cloud may take this long."""
@@ -76,7 +76,7 @@ def _caller() -> dict[str, str]:
     name = os.environ.get("SUDO_USER") or os.environ.get("USER") or _account()
     reason = os.environ.get("TRIMTAB_REASON")
     headers = {"X-Trimtab-User": _fit(name)[:64]}
-    return headers if not reason else headers | {"X-Trimtab-Reason": _fit(reason)[:200]}
+    return headers if not reason else headers | {"X-Trimtab-Reason": header_of(reason)}
 
 
 def _fit(text: str) -> str:

@@ -10,8 +10,6 @@ from handler.identity.grants import EVERYTHING, Grants
 
 NAME_AT_MOST = 64
 """Characters of a name that a caller gives itself."""
-BECAUSE_AT_MOST = 200
-"""Characters of a reason."""
 UNNAMED = "api"
 """The name of a caller that gives none."""
 

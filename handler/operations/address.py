@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from string import Formatter
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, dataclass_transform
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from config.model.rolling import Allowance
 from handler.identity.rights import (
@@ -35,6 +35,9 @@ FILE = "/file"
 """Where a whole file is applied, below `BASE`: its body may be as long as a file."""
 ABOUT, HEADER = "about", "header"
 """Keys of a field's metadata: its description in OpenAPI, and the header that carries it."""
+BECAUSE_AT_MOST = 200
+"""Characters of a reason."""
+_EXTENDED = "UTF-8''"
 
 _Class = TypeVar("_Class")
 
@@ -214,3 +217,23 @@ def _plain(value: object) -> object:
             return {str(_plain(name)): _plain(each) for name, each in value.items()}
         case _:
             return value
+
+
+def header_of(reason: str) -> str:
+    """Return a reason as a header carries it: in UTF-8, as an extended value of RFC 8187, section 3.2.1.
+
+    >>> header_of("50 % больше")
+    "UTF-8''50 %25 %D0%B1%D0%BE%D0%BB%D1%8C%D1%88%D0%B5"
+    """
+    return f"{_EXTENDED}{quote(reason[:BECAUSE_AT_MOST], safe=' ')}"
+
+
+def reason_of(header: str) -> str:
+    """Return the reason in a header, which may be an extended value or plain text; what cannot be printed is ``?``.
+
+    >>> reason_of("load test, 50 %"), reason_of("utf-8''50 %25 %D0%B1%D0%BE%D0%BB%D1%8C%D1%88%D0%B5%0A")
+    ('load test, 50 %', '50 % больше?')
+    """
+    is_extended = header[: len(_EXTENDED)].upper() == _EXTENDED
+    text = unquote(header[len(_EXTENDED) :]) if is_extended else header
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:BECAUSE_AT_MOST]

@@ -19,9 +19,9 @@ from functools import partial
 from typing import Any
 
 from config.bounds import MOST_BYTES
-from handler.identity.actors import BECAUSE_AT_MOST, Actor, Way
+from handler.identity.actors import Actor, Way
 from handler.ingest.addresses import is_ingest, kinds_of
-from handler.operations.address import BASE, FILE
+from handler.operations.address import BASE, FILE, reason_of
 from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
@@ -171,7 +171,7 @@ class Gate:
         scope[SESSION], scope[COOKIE] = session, None if self._access.trusted else self._access.cookie
         scope[AGAIN] = partial(self._again, scope, asked)
         scope[BEARER] = actor.origin.way is not Way.NONE
-        because = asked.headers.get("x-trimtab-reason", "")[:BECAUSE_AT_MOST]
+        because = reason_of(asked.headers.get("x-trimtab-reason", ""))
         scope[ACTOR] = replace(actor, because=because) if because else actor
         app = self._hooks if asked.hooked and self._hooks is not None else self._app
         await app(scope, _replay(body, receive), send)

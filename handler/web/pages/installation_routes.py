@@ -11,8 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from config.errors import Refused
 from config.units import MemberName
-from handler.identity.actors import BECAUSE_AT_MOST
-from handler.operations.address import right_of
+from handler.operations.address import BECAUSE_AT_MOST, right_of
 from handler.operations.daemon_operations import AbandonGarbage
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch

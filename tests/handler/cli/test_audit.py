@@ -27,12 +27,16 @@ UPDATE audit SET number = 4 WHERE number = -2;
 """
 
 
+_REASON = "нагрузка, 50 % mehr ⚖"
+
+
 @pytest.fixture(scope="module")
 def audited() -> Iterator[Daemon]:
-    with a_daemon(MODEL) as daemon:
+    with a_daemon(MODEL) as daemon, pytest.MonkeyPatch.context() as patch:
         daemon.start()
         for group in ("web", "db"):
             assert daemon.trimtab("pause", group).code == 0
+        patch.setenv("TRIMTAB_REASON", _REASON)
         assert daemon.trimtab("scale", "web", "9").code == 1
         daemon.stop()
         yield daemon
@@ -42,7 +46,8 @@ def test_the_trail_is_listed_by_group_and_who_with_results(audited: Daemon) -> N
     web = audited.json("audit", "list", "--group", "web")
     assert [(line["act"], line["result"]) for line in web] == [("pause", "done"), ("scale", "refused")]
     assert [line["act"] for line in audited.json("audit", "list", "--who", "start")] == ["start"]
-    assert audited.json("audit", "list", "--group", "web", "--limit", "1")[0]["act"] == "scale"
+    (scaled,) = audited.json("audit", "list", "--group", "web", "--limit", "1")
+    assert (scaled["act"], scaled["because"]) == ("scale", _REASON)
     assert "PUT /groups/web/size" in audited.trimtab("audit", "list").out
     assert "socket uid" in audited.trimtab("audit", "list").out
 

@@ -8,7 +8,7 @@ async function act(method, path, given = undefined, {because = "", key = crypto.
   const headers = {...more, "X-Trimtab-CSRF": document.querySelector("meta[name=csrf]").content};
   if (given !== undefined) headers["Content-Type"] = "application/json";
   if (method === "POST") headers["Idempotency-Key"] = key;
-  if (because) headers["X-Trimtab-Reason"] = because.replace(/[^ -~\u00a0-\u00ff]/g, "?"); // all that a header can hold
+  if (because) headers["X-Trimtab-Reason"] = `UTF-8''${encodeURIComponent(because)}`;
   const body = given === undefined ? undefined : JSON.stringify(given);
   const reply = await fetch(path, {method, headers, body, credentials: "same-origin", cache: "no-store"});
   if (reply.status === 401) toLogin();
