@@ -192,7 +192,8 @@ def call_of(operation: DataclassType) -> OperationRequest:
     if address.method != "DELETE":
         body = json.dumps(given).encode()
     elif given:
-        path += "?" + urlencode({name: json.dumps(value) for name, value in given.items()})
+        query = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+        path += f"?{urlencode(query)}"
     return OperationRequest(address.method, path, body, headers)
 
 
