@@ -27,8 +27,8 @@ from config.model.catalogue import (
     Policy,
     Site,
 )
+from config.model.daemon import ListenOn
 from config.model.effects import Alert, BringValue, Effect, FirePolicy, Freeze, RaiseFloor, Shield
-from config.model.listening import ListenOn
 from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl, Severity
 from config.model.outbound import Outbound
 from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times

@@ -14,8 +14,7 @@ from config.model.catalogue import (
     ProcessCloud,
     SimulatedCloud,
 )
-from config.model.clouds import Calls
-from config.model.event_buses import EventBus
+from config.model.clouds import Calls, EventBus
 from config.units import CloudId
 
 

@@ -1,4 +1,4 @@
-"""What of a declaration belongs to one machine, so that a worker on another one could not go on with it."""
+"""What a file may not declare that several daemons go by: workers, and all over the store of an applied file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from config.checks.findings import Finding, problem_of
 from config.errors import DeclarationError, Problem
+from config.model.access import SecretRef
 from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import Catalogue
 from config.model.clouds import ProcessCloud
@@ -60,3 +61,33 @@ def tied_places(catalogue: Catalogue) -> Iterator[Finding]:
                     "workers reach (stats socket ipv4@HOST:PORT level admin), and write HOST:PORT here"
                 )
                 yield Finding(("balancers", balancer.id), words)
+
+
+def refuse_unfit(catalogue: Catalogue, seal: SecretRef | None, *, of_workers: bool) -> None:
+    """Refuse a file that daemons over one store could not all go by.
+
+    Args:
+        catalogue: that the file would lead to.
+        seal: where each machine's own file says that the key of sealed secrets is.
+        of_workers: daemons on several machines go by it.
+
+    Raises:
+        DeclarationError: one problem for each place.
+    """
+    findings = [*_unfit(catalogue, seal), *(tied_places(catalogue) if of_workers else ())]
+    if findings:
+        raise DeclarationError(tuple(sorted(problem_of(catalogue, each) for each in findings)))
+
+
+def _unfit(catalogue: Catalogue, seal: SecretRef | None) -> Iterator[Finding]:
+    if catalogue.writable:
+        yield Finding(
+            ("writable",),
+            "an applied file is in the store, and no daemon writes into it: leave it out, and apply again",
+        )
+    if catalogue.seal != seal:
+        yield Finding(
+            ("seal",),
+            "each machine's own file says something else of the key, under which this file itself is sealed: write the "
+            "same into both",
+        )

@@ -10,7 +10,7 @@ from config.document.addresses import BusUrl
 from config.document.declared import key, must
 from config.document.scalars import BusWord, PositiveSpan, Text
 from config.document.sources import SecretDocument, TrustingDocument
-from config.model.event_buses import EventBus, EventFormat
+from config.model.clouds import EventBus, EventFormat
 from config.units import CloudId
 
 _MACHINES = ("*.*.*.VirtualMachine.*",)

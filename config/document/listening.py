@@ -13,7 +13,7 @@ from config.document.addresses import Listen
 from config.document.declared import Declared, must, worded
 from config.document.declared import key as may
 from config.document.scalars import AbsolutePath, Given
-from config.model.listening import HOST, PORT, Clients, ListenOn, Tls
+from config.model.daemon import HOST, PORT, Clients, ListenOn, Tls
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*", re.ASCII)
 _EXPOSED = (

@@ -12,7 +12,7 @@ from config.document.addresses import Url
 from config.document.declared import key, must
 from config.document.scalars import Given, PositiveSpan, Text
 from config.document.sources import SecretDocument, TrustingDocument
-from config.model.oidc import OidcProvider
+from config.model.daemon import OidcProvider
 
 
 class OidcDocument(TrustingDocument):

@@ -10,7 +10,7 @@ from pydantic import PlainValidator
 from config.document.declared import Declared, key, must, worded
 from config.document.scalars import Given
 from config.document.sources import LocalSecretDocument
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 
 _SCHEMES = frozenset({"postgresql", "postgres"})
 _PATTERN = r"^postgres(ql)?://\S+$"

@@ -21,6 +21,7 @@ from config.model.balancers import CloudstackRuleBalancer as CloudstackRuleBalan
 from config.model.balancers import NetscalerBalancer as NetscalerBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
+from config.model.clouds import EventBus
 from config.model.clouds import OneflowCloud as OneflowCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OpennebulaCloud as OpennebulaCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OpenstackCloud as OpenstackCloud  # noqa: PLC0414 part of the model to its readers
@@ -28,14 +29,12 @@ from config.model.clouds import ProcessCloud as ProcessCloud  # noqa: PLC0414 pa
 from config.model.clouds import SimulatedCloud as SimulatedCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.cloudstack_api import CloudstackApi
 from config.model.counters import Counter
+from config.model.daemon import ListenOn, OidcProvider, PostgresqlPlace
 from config.model.effects import Alert
-from config.model.event_buses import EventBus
 from config.model.expressions import Expression
 from config.model.freezes import FreezeWindow
-from config.model.listening import ListenOn
 from config.model.managed import ManagedBalancer as ManagedBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.observability import Notify, Recording
-from config.model.oidc import OidcProvider
 from config.model.openstack import OctaviaBalancer as OctaviaBalancer  # noqa: PLC0414 part of the model to its readers
 from config.model.outbound import Outbound
 from config.model.pacing import STOCK, FlapDamping, Pace
@@ -55,7 +54,6 @@ from config.model.repair import Repair
 from config.model.rolling import NO_HURRY, RollBudgets
 from config.model.schedules import QuietScope as QuietScope  # noqa: PLC0414 part of the model to its readers
 from config.model.schedules import Schedule
-from config.model.storing import PostgresqlPlace
 from config.units import (
     AlertId,
     BalancerId,

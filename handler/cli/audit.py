@@ -34,7 +34,7 @@ def list_(
         if json:
             print_json(wanted)
             return
-        from handler.cli.audit_table import audit_table
+        from handler.cli.tables import audit_table
 
         show(audit_table(wanted))
 

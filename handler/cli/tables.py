@@ -321,3 +321,31 @@ def counters_page(counters: list[Row]) -> RenderableType:
     notes = [Text(".N: a row of a table; or leave .N out, and set with rows how all rows become one value")]
     drawn = table(_COUNTERS, counters, section=itemgetter("group"))
     return Group(drawn, *(notes if any(each["table"] for each in counters) else ()))
+
+
+def _audit_origin(line: Row) -> str:
+    return " ".join(filter(None, (line["way"], line.get("credential", ""), line.get("peer", ""))))
+
+
+def _audit_result(line: Row) -> str:
+    return "unknown: the daemon ended" if line["result"] == "asked" else str(line["result"])
+
+
+def _audit_subject(line: Row) -> str:
+    return " ".join(filter(None, (line.get("on") or line["act"], line.get("given", ""))))
+
+
+_AUDIT: tuple[Column[Row], ...] = (
+    Column("AT (UTC)", lambda line: clock_text(line["at"])),
+    Column("WHO", itemgetter("who")),
+    Column("FROM", _audit_origin),
+    Column("WHAT", _audit_subject),
+    Column("RESULT", _audit_result),
+    Column("OUTCOME", lambda line: str(line.get("outcome", ""))),
+    Column("REASON", lambda line: str(line.get("because", ""))),
+)
+
+
+def audit_table(wanted: list[Row]) -> RenderableType:
+    """Return one line for each request."""
+    return table(_AUDIT, wanted, nothing="nothing was asked for")

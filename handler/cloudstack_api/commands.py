@@ -1,4 +1,4 @@
-"""The commands that are served, as a table: their parameters, and the keys of their answers.
+"""The commands that are served, as a table (their parameters, and the keys of their answers), and ``listApis`` of it.
 
 Names, types, defaults and releases are CloudStack's, and so are the eight keys that are not ``<command>response``: its
 own console reads exactly these. Beside today's parameters stand those of the specification of 2012. Source:
@@ -7,11 +7,13 @@ CloudStack 4.22; "LB rule based AutoScale", functional specification, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from handler.cloudstack_api.parameters import Command, Kind, Parameter
+from handler.cloudstack_api.rendering import Shown
 
 _ID: Final = Parameter("id", Kind.UUID, "the id", required=True)
 _PAGED: Final = (
@@ -312,3 +314,42 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
 """By lower-case name."""
 ROOT_ONLY: Final = frozenset({"createCounter", "deleteCounter"})
 """Commands of root admins."""
+
+
+_LENGTH: Final = 255
+
+
+def described(commands: Iterable[Command]) -> tuple[Shown, ...]:
+    """Return commands sorted by name, in the form that cloudmonkey, Marvin and CloudStack's console read."""
+    return tuple(_described(command) for command in sorted(commands, key=lambda each: each.name))
+
+
+@lru_cache(maxsize=256)
+def _described(command: Command) -> Shown:
+    return {
+        "name": command.name,
+        "description": command.about,
+        "since": command.since or None,
+        "isasync": command.is_job,
+        "related": command.related,
+        "params": tuple(map(_parameter, command.parameters)),
+        "response": _response(command),
+    }
+
+
+def _parameter(parameter: Parameter) -> Shown:
+    return {
+        "name": parameter.name,
+        "description": parameter.about,
+        "type": parameter.kind.value,
+        "length": _LENGTH,
+        "required": parameter.required,
+        "since": parameter.since or None,
+        "related": "",
+    }
+
+
+def _response(command: Command) -> tuple[Shown, ...]:
+    if command.is_job:
+        return ({"name": "jobid", "description": "the job", "type": "string"},)
+    return ({"name": "id", "description": "the id", "type": "string"},)

@@ -1,4 +1,4 @@
-"""What a command takes, and how its parameters are read. Pure.
+"""What a command takes, how its parameters are read, and which page of a list they ask for. Pure.
 
 Names count in any case. A list is one value with commas; a map is ``name[0].key=…&name[0].value=…``. Parameters that a
 command does not know are ignored, as CloudStack does.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import parse_qsl
 
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode, invalid, missing, wrong
@@ -23,6 +23,14 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _ENTRY_NAMES: Final = ("name", "key")
 """How clients call the name of an entry of a map: the server's own clients, and the Go client."""
+
+
+PAGE_AT_MOST: Final = 500
+"""What CloudStack calls ``default.page.size``."""
+_ALL: Final = -1
+"""Page size of a whole list."""
+
+_Item = TypeVar("_Item")
 
 
 class Kind(enum.Enum):
@@ -257,3 +265,25 @@ _READERS: Final[Mapping[Kind, Callable[[str], object]]] = {
     Kind.LIST: _list,
     Kind.MAP: _pairs,
 }
+
+
+def page_of(items: Sequence[_Item], given: Given) -> Sequence[_Item]:
+    """Return the part of a list that a request asks for.
+
+    Raises:
+        CloudstackFault: its page and size make no sense; the texts are CloudStack's.
+    """
+    page, size = given.number("page"), given.number("pagesize")
+    if page is None and size == _ALL:
+        return items
+    if page is None and size is None:
+        return items[:PAGE_AT_MOST]
+    if page is None:
+        raise wrong('"page" parameter is required when "pagesize" is specified')
+    if size is None:
+        raise wrong('"pagesize" parameter is required when "page" is specified')
+    if size > PAGE_AT_MOST:
+        raise wrong(f"Page size can't exceed max allowed page size value: {PAGE_AT_MOST}")
+    if page < 1 or size < 1:
+        raise wrong("page and pagesize must be greater than 0")
+    return items[(page - 1) * size : page * size]

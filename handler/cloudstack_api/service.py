@@ -14,14 +14,12 @@ from handler import logs
 from handler.cloudstack_api import conditions, counters, details, events, groups, lookups, machines, policies, profiles
 from handler.cloudstack_api.call import Call, Ended, Listed
 from handler.cloudstack_api.changes import Changes
-from handler.cloudstack_api.commands import COMMANDS, ROOT_ONLY
-from handler.cloudstack_api.describing import described
+from handler.cloudstack_api.commands import COMMANDS, ROOT_ONLY, described
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode, unauthorized
 from handler.cloudstack_api.handles import Handles
 from handler.cloudstack_api.jobs import Jobs
 from handler.cloudstack_api.owners import is_root_admin
-from handler.cloudstack_api.paging import PAGE_AT_MOST, page_of
-from handler.cloudstack_api.parameters import Command, Given, lowered, read
+from handler.cloudstack_api.parameters import PAGE_AT_MOST, Command, Given, lowered, page_of, read
 from handler.cloudstack_api.rendering import Answer, Shown, answer, fault_answer, listed, shown_failure
 from handler.cloudstack_api.signatures import is_signed, is_timely, named
 from handler.cloudstack_api.view import Kept, View, keys_in

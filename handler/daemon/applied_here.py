@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from config.checks.applying import refuse_unfit
+from config.checks.workers import refuse_unfit
 from config.document.places import read_places
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import catalogue_of
@@ -12,7 +12,7 @@ from config.model.catalogue import Catalogue
 from handler import logs
 from handler.daemon.wiring import secret_reader
 from handler.engine.applied_text import opened, write_copy
-from handler.ports.applied import AppliedFile, AppliedStore
+from handler.ports.declarations import AppliedFile, AppliedStore
 from handler.runtime.directory import StateDirectory
 from handler.sealing.key_sources import OwnKeyFile, ReferredKey
 from handler.sealing.seal import Seal

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from config.errors import Refused
 from config.model.access import SecretRef
-from config.model.listening import Tls
+from config.model.daemon import Tls
 from config.settings import read_secret
 from config.units import Instant, Seconds
 from handler import logs

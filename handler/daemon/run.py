@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from config.load import load
 from config.model.catalogue import Catalogue
-from config.model.listening import ListenOn
+from config.model.daemon import ListenOn
 from config.units import Seconds
 from handler import logs
 from handler.daemon import connections

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from config.errors import Refused
-from config.model.listening import ListenOn
+from config.model.daemon import ListenOn
 from config.units import Seconds
 from handler.cloudstack_api.service import CloudstackCommands
 from handler.daemon.certificate import ServerCertificate

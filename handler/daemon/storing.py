@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.errors import Refused
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.runtime.directory import StateDirectory
 from handler.runtime.store_place import database_of, store_place, write_store_place
 from handler.store.sql_store import SqlStore

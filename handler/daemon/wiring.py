@@ -30,8 +30,7 @@ from collector.sources.poll import Poller
 from collector.sources.prometheus.source import PrometheusSource
 from collector.sources.pushed import AlertedSource, PushedSource
 from collector.sources.snmp import SnmpSource
-from config.checks.applying import refuse_unfit
-from config.checks.workers import refuse_tied
+from config.checks.workers import refuse_tied, refuse_unfit
 from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
@@ -48,9 +47,9 @@ from handler.ingest.intake import Inbox
 from handler.ingest.pushes.member_keys import MemberKeys
 from handler.observability.notification_sender import NotificationSender
 from handler.orchestrators.table import orchestrator_for
-from handler.ports.applied import AppliedFile
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.cluster import Cluster
+from handler.ports.declarations import AppliedFile
 from handler.ports.held_clock import HeldClock
 from handler.ports.orchestrator import Orchestrator
 from handler.runtime import clock

@@ -40,7 +40,7 @@ from handler.web.callers import Access
 from handler.web.standby import Standby
 
 if TYPE_CHECKING:
-    from config.model.storing import PostgresqlPlace
+    from config.model.daemon import PostgresqlPlace
     from handler.store.postgresql_database import Term
     from handler.store.postgresql_relay import PostgresqlRelay
 

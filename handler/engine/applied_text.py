@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from config.errors import Refused
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.runtime.ownership import write_private
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal

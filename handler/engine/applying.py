@@ -18,7 +18,7 @@ from handler.engine.assembly import Reloaded, reloaded
 from handler.engine.declared import Declared, taken_again
 from handler.engine.engine import Engine
 from handler.engine.file_text import FileText
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.runtime.definitions import definitions, edited_by
 
 

@@ -20,8 +20,7 @@ from config.model.where import Where, dotted
 from config.settings import loose_secrets
 from config.units import ROOT_ACCOUNT, AccountId, GroupId
 from handler import logs
-from handler.ports.applied import AppliedFile
-from handler.ports.declarations import EntityChange
+from handler.ports.declarations import AppliedFile, EntityChange
 from handler.ports.store import Edited, Store
 from handler.runtime.definitions import definitions
 

@@ -18,9 +18,8 @@ from handler.convergence.passes import Pass
 from handler.engine.assembly import furnish, share_clouds, words_of
 from handler.engine.declared import Declared, at_start, log_declared
 from handler.engine.health import DaemonHealth, StoreWatch, health_of
-from handler.engine.ownership import Ownership
 from handler.engine.parts import EngineParts
-from handler.engine.quotas import AccountQuotas
+from handler.engine.quotas import AccountQuotas, Ownership
 from handler.ingest.intake import Ingest
 from handler.observability.metrics import Scraped
 from handler.observability.reporting_loop import Reports

@@ -19,9 +19,9 @@ from config.units import Moment, Seconds
 from handler.convergence.converge import Converger
 from handler.ingest.intake import Inbox
 from handler.observability.notification_sender import NotificationSender
-from handler.ports.applied import AppliedFile
 from handler.ports.balancer import Balancer as BalancerPort
 from handler.ports.cluster import Cluster
+from handler.ports.declarations import AppliedFile
 from handler.ports.held_clock import HeldClock
 from handler.ports.store import Store
 from handler.runtime.clock import boot_id

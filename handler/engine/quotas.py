@@ -1,4 +1,4 @@
-"""How much of its quota an account uses, and refusals of more.
+"""Which groups an account has, how much of its quota they use, and refusals of more.
 
 The max of a group is what it may grow to without being asked again, so their sum is bounded when something is declared:
 no group's growth then depends on what another one has done. A size that a person forces above max is bounded by what
@@ -7,8 +7,10 @@ the others leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from config.errors import Refused
 from config.units import AccountId, GroupId
@@ -16,6 +18,27 @@ from handler import logs
 from handler.engine.declared import Declared
 from handler.identity.accounts import Quota
 from handler.runtime.group_runtime import GroupRuntime
+
+_NONE = frozenset[GroupId]()
+
+
+class Ownership:
+    """The groups of each account, also those that are no longer declared; kept until groups come or go."""
+
+    def __init__(self) -> None:
+        self._groups: Mapping[AccountId, frozenset[GroupId]] = MappingProxyType({})
+
+    def arrange(self, runtimes: Iterable[GroupRuntime]) -> None:
+        """Take in the groups that there are."""
+        found = defaultdict[AccountId, set[GroupId]](set)
+        for runtime in runtimes:
+            found[runtime.account].add(runtime.id)
+        self._groups = {account: frozenset(groups) for account, groups in found.items()}
+
+    def groups_of(self, accounts: frozenset[AccountId]) -> frozenset[GroupId]:
+        """Return the groups of some accounts; of one, without copying them."""
+        first, *others = [self._groups[account] for account in accounts if account in self._groups] or [_NONE]
+        return first.union(*others) if others else first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

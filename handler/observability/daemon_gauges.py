@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
-from collector.clients.vault.status import SecretState, VaultStatus
+from collector.clients.vault.reader import SecretState, VaultStatus
 from config.units import Instant
 from handler.convergence.claiming import Generation
 from handler.recording.status import Figures

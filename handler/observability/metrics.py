@@ -18,7 +18,7 @@ from prometheus_client import (
 from prometheus_client.registry import Collector
 
 from collector.clients.circuits import EndpointStatus
-from collector.clients.vault.status import VaultStatus
+from collector.clients.vault.reader import VaultStatus
 from config.errors import StoreError
 from config.model.catalogue import Catalogue
 from config.units import CloudId, GroupId, Instant

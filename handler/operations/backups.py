@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.errors import Refused
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.ownership import write_private

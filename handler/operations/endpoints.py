@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
-from collector.clients.vault.status import SecretState, VaultStatus
+from collector.clients.vault.reader import SecretState, VaultStatus
 from config.units import Instant
 from handler.engine.engine import Engine
 

@@ -25,7 +25,6 @@ from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.canary_admin import CanaryAdmin
 from handler.operations.capability_admin import CapabilityAdmin
-from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.endpoints import endpoints
 from handler.operations.forecast_admin import ForecastAdmin
@@ -41,7 +40,7 @@ from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.setting_admin import SettingAdmin
 from handler.operations.size_tags import ChangedSince, expected_revision
-from handler.operations.store_admin import StoreAdmin
+from handler.operations.store_admin import ClusterAdmin, StoreAdmin
 from handler.operations.tuning_admin import TuningAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin

@@ -13,8 +13,7 @@ from config.units import GroupId, Instant, PolicyId
 from handler.engine.engine import Engine
 from handler.operations.lookup import runtime_of
 from handler.runtime.forecasts import ForecastKeeper
-from trigger.explain.forecast_words import say_foreseen, say_learned
-from trigger.explain.knowledge_words import say_knowledge
+from trigger.explain.forecast_words import say_foreseen, say_knowledge, say_learned
 from trigger.forecast.cohorts import Lane
 from trigger.forecast.horizons import STEP
 from trigger.forecast.leads import LearnedTime, MemberTimes

@@ -10,7 +10,7 @@ from handler.engine.applying import Applying
 from handler.engine.engine import Engine
 from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
-from handler.ports.key_pairs import SigningKeys, StoredKeyPair
+from handler.ports.credentials import SigningKeys, StoredKeyPair
 from handler.users.key_pairs import NewKeyPair, Resealed
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
     from handler.operations.outcomes import Shown
-    from handler.ports.key_pairs import StoredKeyPair
+    from handler.ports.credentials import StoredKeyPair
 
 _SECONDS = {ABOUT: "Seconds until it expires; null: never."}
 

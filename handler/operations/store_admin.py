@@ -1,4 +1,4 @@
-"""The state of the store itself: whether this daemon acts on it, and its adoption by a person."""
+"""Who acts on the store: this daemon, after its adoption by a person, or the worker that holds the lease."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from config.errors import Refused
 from config.units import GroupId
 from handler import logs
 from handler.engine.engine import Engine
+from handler.leasing.workers import NO_WORKERS, ClusterStatus
 from handler.operations.lookup import runtime_of
 from handler.planning.status import Adopted, Adoption, StoreStatus
 from handler.runtime.clock import boot_id
@@ -81,3 +82,27 @@ class StoreAdmin:
             message = f"size {runtime.state.desired}, {older.found} members found"
             await self._engine.queue.change(runtime, confirmed, act="store_adopted", by=by, message=message, at=now)
         return Adopted(group=runtime.id, desired=runtime.state.desired, stored=older.stored, found=older.found)
+
+
+class ClusterAdmin:
+    """Shows the workers, and hands the lease over."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def status(self) -> ClusterStatus:
+        """Return the lease and the workers; of a daemon that is none, that there are none."""
+        cluster = self._engine.parts.cluster
+        return NO_WORKERS if cluster is None else cluster.status()
+
+    def hand_over(self) -> ClusterStatus:
+        """Give the lease back soon, and return who could take it.
+
+        Raises:
+            Refused: this daemon is no worker, or no other worker could take over.
+        """
+        cluster = self._engine.parts.cluster
+        if cluster is None:
+            raise Refused("this daemon is no worker: it runs without --worker, alone over its store")
+        cluster.hand_over()
+        return cluster.status()

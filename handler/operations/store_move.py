@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from config.errors import Refused
 from config.load import load
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.store_place import StorePlace, database_of, store_place, write_store_place

@@ -24,14 +24,12 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from handler.ports.alerts import OutsideStore
-from handler.ports.applied import AppliedFile, AppliedStore
 from handler.ports.canaries import CanaryStore
 from handler.ports.cloudstack_api import CloudstackApiStore
-from handler.ports.declarations import NOTHING_OVER_API, DeclarationStore, DeclaredOverApi
+from handler.ports.credentials import KeyPairStore, PasswordStore
+from handler.ports.declarations import NOTHING_OVER_API, AppliedFile, AppliedStore, DeclarationStore, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import AuditStore, CallStore, IdentityStore
-from handler.ports.key_pairs import KeyPairStore
-from handler.ports.passwords import PasswordStore
 from handler.ports.settings import SettingStore
 from handler.ports.stored import (
     EVERY_KIND,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from config.errors import Refused
 from config.model.access import SecretRef
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from config.settings import read_secret
 from config.units import Seconds
 from handler.runtime import clock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Table, Text, func, literal, select, update
 
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.store.columns import METADATA, NUMBER, SECONDS
 from handler.store.rows import named
 from handler.store.session import StoreSession

@@ -16,7 +16,7 @@ from config.errors import StoreError
 from config.units import Seconds
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.store.applied_rows import REVISION_IN_FORCE, read_applied
 from handler.store.postgresql_database import Term, first_mark
 from handler.store.postgresql_sessions import END_WRITERS

@@ -38,13 +38,12 @@ from handler.store.audit_rows import AuditRows
 from handler.store.call_rows import CallRows
 from handler.store.checkpoint_rows import CheckpointRows
 from handler.store.cloudstack_api_rows import CloudstackApiRows
+from handler.store.credential_rows import KeyPairRows, PasswordRows
 from handler.store.database import Database
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.entity_rows import EntityRows, write_revision
 from handler.store.identity_rows import IdentityRows
-from handler.store.key_pair_rows import KeyPairRows
 from handler.store.member_rows import MemberRows
-from handler.store.password_rows import PasswordRows
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
 from handler.store.revisions import claimed

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from config.units import Moment
 from handler import logs
-from handler.ports.key_pairs import KeyPairStore
-from handler.ports.passwords import PasswordStore
+from handler.ports.credentials import KeyPairStore, PasswordStore
 from handler.sealing.key_sources import KeySource
 from handler.sealing.seal import Seal
 from handler.users.key_pairs import KnownKeyPairs

@@ -15,7 +15,7 @@ from config.errors import Refused, TrimtabError
 from config.units import Instant
 from handler import logs
 from handler.identity.actors import Actor, Origin, Way
-from handler.ports.key_pairs import KeyPairStore, PairKey, SigningKey, StoredKeyPair
+from handler.ports.credentials import KeyPairStore, PairKey, SigningKey, StoredKeyPair
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
 from handler.users.known import KnownUsers

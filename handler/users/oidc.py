@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from collector.clients.http.client import HttpClient, HttpFailure, HttpRequest
 from config.errors import Refused
 from config.model.access import HttpAccess, SecretRef
-from config.model.oidc import OidcProvider
+from config.model.daemon import OidcProvider
 from config.units import Moment, Seconds
 from handler.users.known import KnownUsers
 from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from config.model.oidc import OidcProvider
+from config.model.daemon import OidcProvider
 from config.units import Instant
 
 _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519", "RS384", "PS384", "ES384", "RS512", "PS512", "ES512"]

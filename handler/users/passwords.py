@@ -17,7 +17,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from config.errors import Refused
 from config.units import Instant
 from handler import logs
-from handler.ports.passwords import PasswordStore, StoredPassword
+from handler.ports.credentials import PasswordStore, StoredPassword
 from handler.users.known import KnownUsers
 
 T = TypeVar("T")

@@ -17,7 +17,6 @@ from handler.operations.adoption import MemberAdoption
 from handler.operations.authorising import Authorising
 from handler.operations.balancer_admin import BalancerAdmin
 from handler.operations.canary_admin import CanaryAdmin
-from handler.operations.cluster_admin import ClusterAdmin
 from handler.operations.declaration_admin import DeclarationAdmin
 from handler.operations.facade import Operations
 from handler.operations.forecast_admin import ForecastAdmin
@@ -28,7 +27,7 @@ from handler.operations.member_admin import MemberAdmin
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.setting_admin import SettingAdmin
-from handler.operations.store_admin import StoreAdmin
+from handler.operations.store_admin import ClusterAdmin, StoreAdmin
 from handler.operations.user_admin import UserAdmin
 from handler.operations.webhook_admin import WebhookAdmin
 from handler.ports.declarations import EntityChange, EntityRevision

@@ -26,9 +26,9 @@ from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, M
 from handler.planning.steps import Wait
 from handler.planning.world import BalancerView, Health, RegistrationState, World
 from handler.ports.alerts import StoredHook
+from handler.ports.credentials import StoredKeyPair
 from handler.ports.declarations import EntityChange, EntityRevision
 from handler.ports.identity import StoredToken, StoredUser
-from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.store import EDITED
 from handler.ports.stored import Event, EventKind
 from handler.runtime.past_series import past_picture

@@ -28,15 +28,13 @@ from handler.planning.launches import Claim
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.rolls import Roll
 from handler.planning.status import StateSince
-from handler.ports.applied import AppliedFile
 from handler.ports.canaries import Canary
 from handler.ports.cloudstack_api import StoredHandle, StoredJob
-from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
+from handler.ports.credentials import StoredKeyPair, StoredPassword
+from handler.ports.declarations import AppliedFile, DeclaredOverApi, EntityChange, EntityRevision
 from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
-from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.notices import Filed
-from handler.ports.passwords import StoredPassword
 from handler.ports.settings import AppliedSettings
 from handler.ports.store import Edited
 from handler.ports.stored import Event, StoredTick

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.model.listening import Tls
+from config.model.daemon import Tls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

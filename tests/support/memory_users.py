@@ -10,9 +10,8 @@ from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, Instant
 from handler.identity.accounts import Account, Domain, Quota
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
+from handler.ports.credentials import PairKey, StoredKeyPair, StoredPassword
 from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey, user_caller
-from handler.ports.key_pairs import PairKey, StoredKeyPair
-from handler.ports.passwords import StoredPassword
 
 ROOTS = (
     Domain(id=ROOT_DOMAIN, uuid="u-domain", parent=None, created_at=Instant(0.0)),

@@ -16,7 +16,7 @@ from typing import Any
 
 import psycopg
 
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from tests.support.waiting import PATIENT, until
 
 _USER = "trimtab"

@@ -16,7 +16,7 @@ import aiormq
 from aiormq.abc import AbstractChannel
 
 from config.model.access import BY_SYSTEM, SecretRef, Trust
-from config.model.event_buses import EventBus, EventFormat
+from config.model.clouds import EventBus, EventFormat
 from config.units import CloudId, Seconds
 from tests.support.certificates import Authority
 from tests.support.ports import free_tcp_port

@@ -1,4 +1,4 @@
-"""Write in words what a forecast says: first what it means for the size, then how sure it is and why.
+"""Write in words what a forecast says (what it means for the size, then how sure it is and why), and what it knows.
 
 For example ``at most 16.2 members needed in 3m, ± 4 %; 17 members needed now, 21 enough for a while; of 63 headrooms
 the cheapest of the last 5 days within its promise: 0.012 % of the load missed``.
@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trigger.explain.measure_words import say_number
-from trigger.explain.time_words import say_span
+from trigger.explain.time_words import say_day, say_span
 from trigger.forecast.horizons import STEP
 from trigger.forecast.leads import LearnedTime
 from trigger.forecast.shadows import FLEETS
+from trigger.policies.forecast_knowledge import ForecastKnowledge, HeadroomChoice
 from trigger.verdicts import Foreseen, ReserveCause
 
 _RESERVES = {
     ReserveCause.GAPS: "data was missing again, for five minutes or more",
     ReserveCause.LEARNING: "what a member carries is learned anew",
 }
+_MOST_CHOICES = 5
+"""That are said: the others are in the answer."""
+
+
 _FIRST_DAYS = 0.25
 """Before, what virtual fleets missed says little."""
 
@@ -80,3 +85,33 @@ def say_learned(learned: LearnedTime) -> str:
 
 def _members(count: float) -> str:
     return f"{say_number(count)} {'member' if count == 1 else 'members'}"
+
+
+def say_knowledge(known: ForecastKnowledge) -> Iterator[str]:
+    """Say what a forecast knows, a sentence each."""
+    days = "day is" if known.days_alike == 1 else "days are"
+    yield (
+        f"history: {say_span(known.at - known.since)}, since {say_day(known.since)}; "
+        f"{known.days_alike} of the last seven {days} known and like today"
+    )
+    yield f"members are taken to boot in {say_span(known.boot)} and to drain in {say_span(known.drain)}"
+    for band in known.bands:
+        what = "the highest load within" if band.highest else "the load in"
+        yield f"{what} {say_span(band.within)}: {say_number(band.load)} members, at most {say_number(band.at_most)}"
+    yield f"the virtual fleet that is followed cost {known.cost:.2f} members for each that the load needed"
+    yield f"it changed back {known.flaps:.1f} times a day"
+    for choice in known.choices[:_MOST_CHOICES]:
+        yield _choice(choice)
+    for each in known.profiles:
+        yield (
+            f"a member of the earlier profile {each.profile} carried {say_number(each.each)}, "
+            f"learned for {say_span(each.learned)} until {say_day(each.until)}"
+        )
+
+
+def _choice(choice: HeadroomChoice) -> str:
+    since = "for more than a day, or from the beginning" if choice.since is None else f"since {say_day(choice.since)}"
+    return (
+        f"headroom {since}: {say_number(choice.growing)} usual errors for growing, "
+        f"{say_number(choice.shrinking)} for shrinking"
+    )

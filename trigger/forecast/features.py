@@ -15,9 +15,14 @@ With y the newest level, m(n) the mean of the last n steps, and j this time on a
 =====  =============================================================  ==========================================
 
 Means over days weigh each day 0.85 times the one after it, and the same day of the week twice. A day that is not known,
-or not like today (`trigger.forecast.alike`), does not count; without any, these features are 0. For yesterday and the
-day a week ago the mean (9) stands in where they are not like today. "From j on" is to j + h when the forecast is for
-growing, and to the highest level within the steps ahead when it is for shrinking.
+or not like today (`days_alike`), does not count; without any, these features are 0. For yesterday and the day a week
+ago the mean (9) stands in where they are not like today. "From j on" is to j + h when the forecast is for growing, and
+to the highest level within the steps ahead when it is for shrinking.
+
+# Note [Days alike]
+
+Without a calendar all of the last seven days count. With one, a holiday is taken to go like earlier holidays among them
+and like the day of the week that a person names; and on any other day the holidays among them do not count.
 """
 
 from __future__ import annotations
@@ -27,8 +32,10 @@ from functools import lru_cache
 import numpy as np
 
 from collector.samples import Bools, Floats
+from config.model.holidays import Holidays, day_at, is_holiday, weekday_of
+from config.units import Instant
 from trigger.forecast.arrays import added, every
-from trigger.forecast.horizons import DAY, WEEK
+from trigger.forecast.horizons import DAY, STEP, WEEK
 from trigger.forecast.memory import WIDE, LoadMemory
 
 FEATURES = 13
@@ -37,6 +44,9 @@ _MEANS = np.array([4, 10, 30, 120, 20])
 """The last one is of the level."""
 _BACK = np.array([2, 5, 20])
 _DAYS = DAY * np.arange(1, WEEK + 1)[:, None]
+
+
+_ALL: Bools = np.ones(WEEK, dtype=np.bool_)
 
 
 def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
@@ -92,3 +102,18 @@ def days_known(step: int, since: Floats) -> Bools:
     """Return which of the seven days before ``step`` are known if the history begins at ``since``: (day, group)."""
     known: Bools = step - _DAYS >= since
     return known
+
+
+def days_alike(holidays: Holidays | None, step: int) -> Bools:
+    """Return which of the seven days before this step are like its day, yesterday first. See Note [Days alike]."""
+    return _ALL if holidays is None else _alike(holidays, day_at(holidays, Instant(step * STEP)))
+
+
+@lru_cache(maxsize=64)
+def _alike(holidays: Holidays, today: int) -> Bools:
+    before = [today - back for back in range(1, WEEK + 1)]
+    if is_holiday(holidays, today):
+        like = [is_holiday(holidays, day) or weekday_of(day) == holidays.like for day in before]
+    else:
+        like = [not is_holiday(holidays, day) for day in before]
+    return np.array(like, dtype=np.bool_)

@@ -19,11 +19,10 @@ import numpy as np
 
 from collector.samples import Bools, Floats
 from config.model.holidays import Holidays
-from trigger.forecast.alike import days_alike
 from trigger.forecast.arrays import every, some
 from trigger.forecast.carrying import Carried, nothing_carried
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
-from trigger.forecast.features import usual_rise
+from trigger.forecast.features import days_alike, usual_rise
 from trigger.forecast.heads import Forecast, Heads, forecast, learned, new_heads, unmade, used_to
 from trigger.forecast.horizons import LEAST, Horizons
 from trigger.forecast.memory import LoadMemory

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from config.units import Instant, Seconds
-from trigger.forecast.alike import days_alike
 from trigger.forecast.carrying import carries
 from trigger.forecast.cohorts import Cohort, Lane
-from trigger.forecast.features import days_known
+from trigger.forecast.features import days_alike, days_known
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.outlook import Outlook
 from trigger.forecast.profiles import digits_of, kept_of

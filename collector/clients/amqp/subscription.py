@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from config.errors import Permanent, Transient
-from config.model.event_buses import EventBus
+from config.model.clouds import EventBus
 
 if TYPE_CHECKING:
     from aiormq.abc import AbstractChannel, DeliveredMessage

@@ -7,13 +7,13 @@ does not answer takes nothing away: the last value stays.
 
 from __future__ import annotations
 
+import enum
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from collector.clients.vault.status import SecretState, VaultStatus
 from config.errors import Permanent, Refused, Transient
 from config.model.access import SecretRef, VaultAccess
 from config.model.catalogue import Catalogue
@@ -22,6 +22,7 @@ from config.units import Seconds
 
 if TYPE_CHECKING:
     from collector.clients.vault.client import VaultAnswer, VaultClient
+
 
 _JUST_NOW: Seconds = 0.001
 _AGAIN: Seconds = 10.0
@@ -33,6 +34,34 @@ ReportPath = Callable[[str, str | None], None]
 
 def report_nothing(_path: str, _wrong: str | None) -> None:
     """Report nothing: the caller shows errors where a secret is asked for."""
+
+
+class SecretState(enum.Enum):
+    """How a secret is."""
+
+    FRESH = "fresh"
+    STALE = "stale"
+    """It could not be read again, and its last value is in use."""
+    MISSING = "missing"
+    """It has never been read, so what needs it waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultStatus:
+    """The secrets that the file refers to."""
+
+    url: str
+    """Of the vault."""
+    counts: Mapping[tuple[str, SecretState], int]
+    """Section of the file whose entries use them, and state → so many; one that two sections use is in both."""
+    failing: Seconds
+    """For how long at least one of them could not be read; 0: all can."""
+    because: str
+    """Why that one cannot be read, in our words; empty: all can."""
+
+    def sections(self, state: SecretState) -> tuple[str, ...]:
+        """Return the sections that have a secret in this state."""
+        return tuple(sorted(section for (section, one), count in self.counts.items() if one is state and count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

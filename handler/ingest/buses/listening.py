@@ -17,7 +17,7 @@ from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
 from config.errors import Permanent, Refused, Transient
 from config.model.access import SecretRef
-from config.model.event_buses import EventBus, EventFormat
+from config.model.clouds import EventBus, EventFormat
 from config.units import CloudId, Instant, Moment, Monotonic, Seconds
 from handler import logs
 from handler.ingest.alerts.notifications import UnreadablePayload

@@ -1,10 +1,10 @@
-"""``/login`` and ``/logout``: a form's name and password become a session, whose cookie the browser keeps."""
+"""``/login`` and ``/logout``: the page, whose name and password become a session; the browser keeps its cookie."""
 
 from __future__ import annotations
 
 import ipaddress
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -21,7 +21,7 @@ from handler.web.gate import COOKIE
 from handler.web.needs import actor_of, session_of
 from handler.web.pages.assets import read_assets
 from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Visitor, document, page_of
-from handler.web.pages.login import LoginForm, login_form
+from handler.web.pages.layout import PageTemplate
 from handler.web.problems import Problem, problem_response
 from handler.web.session_cookie import LOGIN, LOGOUT, SessionCookie, form_of, own_path
 
@@ -29,6 +29,35 @@ _SEE_OTHER = 303
 _WRONG = "Name or password is wrong, or the user is disabled."
 _BY_SOCKET = "a browser logs in over TCP; the unix socket needs no login"
 _NAME_AT_MOST = 64
+
+
+_TEMPLATE = PageTemplate("login.html")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginForm:
+    """What the page shows."""
+
+    there_are_users: bool
+    by_provider: bool = False
+    """A provider can be logged in with, too."""
+    is_done: bool = False
+    """A person has logged in, and the page leads on by itself."""
+    is_out: bool = False
+    """A person has logged out."""
+    provider_logout: str = ""
+    """The page of the provider on which a person logs out there, too; empty: there is none, or no need."""
+    message: str = ""
+    """Why the last try failed; empty: there was none."""
+    user: str = ""
+    """The name that was tried."""
+    then: str = "/"
+    """Where a person goes who has logged in."""
+
+
+def login_form(form: LoginForm) -> Markup:
+    """Return the content of the page."""
+    return _TEMPLATE("login", form)
 
 
 def build_login(operations: Operations) -> APIRouter:

@@ -17,8 +17,7 @@ from handler.users.login import LoggedIn, NotLoggedIn, TooManyTries
 from handler.users.oidc_flow import OidcFlow, Unproved
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of
-from handler.web.pages.login import LoginForm
-from handler.web.pages.login_routes import LoginDesk, own_address, peer_of
+from handler.web.pages.login_routes import LoginDesk, LoginForm, own_address, peer_of
 from handler.web.problems import Problem, problem_response
 from handler.web.session_cookie import BY_PROVIDER, FROM_PROVIDER, SessionCookie, own_path
 

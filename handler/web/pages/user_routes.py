@@ -15,8 +15,8 @@ from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.operations.user_operations import DeleteUser
+from handler.ports.credentials import StoredKeyPair
 from handler.ports.identity import StoredToken
-from handler.ports.key_pairs import StoredKeyPair
 from handler.web.needs import MANAGES_USER, MANAGES_USERS, actor_of
 from handler.web.pages.declared_routes import visitor_of
 from handler.web.pages.login_routes import LoginDesk

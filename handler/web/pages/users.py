@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from config.units import GroupId, Instant
 from handler.identity.rights import UserRole
+from handler.ports.credentials import StoredKeyPair
 from handler.ports.identity import StoredToken, StoredUser
-from handler.ports.key_pairs import StoredKeyPair
 from handler.web.pages.figures import ABSENT, minute
 from handler.web.pages.layout import PageTemplate
 from handler.web.session_cookie import TOKENS, USERS

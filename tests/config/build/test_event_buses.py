@@ -5,7 +5,7 @@ from typing import Any
 from config.load import parse
 from config.model.access import SecretRef, Trust
 from config.model.catalogue import Catalogue
-from config.model.event_buses import EventBus, EventFormat
+from config.model.clouds import EventBus, EventFormat
 from config.settings import secret_places
 from config.units import CloudId
 

@@ -7,7 +7,7 @@ import pytest
 from config.errors import DeclarationError
 from config.load import parse
 from config.model.access import SecretRef
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from config.settings import read_secret, unread_secrets
 
 URL = "postgresql://trimtab@db1,db2:5433/trimtab?target_session_attrs=read-write"

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handler.cloudstack_api.commands import COMMANDS
-from handler.cloudstack_api.describing import described
+from handler.cloudstack_api.commands import COMMANDS, described
 from handler.cloudstack_api.faults import CloudstackFault, unknown_id
-from handler.cloudstack_api.paging import page_of
-from handler.cloudstack_api.parameters import Given, lowered, read
+from handler.cloudstack_api.parameters import Given, lowered, page_of, read
 from handler.cloudstack_api.rendering import answer, fault_answer, listed
 
 PROFILE = {"zoneid": "z", "serviceofferingid": "s", "templateid": "t"}

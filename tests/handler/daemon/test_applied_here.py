@@ -12,7 +12,7 @@ from config.errors import Refused
 from config.load import parse
 from handler.daemon.applied_here import AppliedProblems, brought_here, own_seal
 from handler.engine.applied_text import sealed_for
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.runtime.directory import StateDirectory
 from tests.support.store import at
 

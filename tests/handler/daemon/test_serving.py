@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused
-from config.model.listening import ListenOn
+from config.model.daemon import ListenOn
 from handler import logs
 from handler.daemon import connections
 from handler.daemon.serving import bind_tcp, bind_unix, refuse_without_users, serving

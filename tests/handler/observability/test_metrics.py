@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
-from collector.clients.vault.status import SecretState, VaultStatus
+from collector.clients.vault.reader import SecretState, VaultStatus
 from config.errors import StoreError
 from config.units import CloudId, Instant
 from handler.ingest.buses.reading import BusResult

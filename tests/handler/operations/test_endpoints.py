@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from collector.clients.circuit import Position
 from collector.clients.circuits import EndpointStatus
-from collector.clients.vault.status import SecretState, VaultStatus
+from collector.clients.vault.reader import SecretState, VaultStatus
 from config.units import Instant
 from handler.operations.endpoints import vault_status
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused, StoreError
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.daemon.storing import open_store
 from handler.operations.backups import restore, take
 from handler.operations.store_move import MovedStore, move

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.runtime.store_place import database_of
 from handler.store.postgresql import PostgresqlStore
 from handler.store.sql_store import SqlStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from config.document.statement import Statement
-from handler.ports.applied import AppliedFile
+from handler.ports.declarations import AppliedFile
 from handler.ports.store import Edited
 from handler.store.sql_store import SqlStore
 from tests.support.store import a_definition, at

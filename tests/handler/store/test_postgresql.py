@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from config.errors import Refused, StoreError
 from config.model.access import SecretRef
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.runtime.store_place import database_of
 from handler.store.columns import METADATA
 from handler.store.database import CommitOutcome

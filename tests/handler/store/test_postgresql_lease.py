@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from config.errors import StoreError
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.leasing.workers import Presence
 from handler.runtime.store_place import database_of, lease_of
 from handler.store.checkpoint_codec import SavedSlot

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from config.model.storing import PostgresqlPlace
+from config.model.daemon import PostgresqlPlace
 from handler.leasing.relaying import STALE_AFTER, Progress, PutDown
 from handler.runtime.store_place import lease_of, relay_of
 from handler.store.postgresql_lease import PostgresqlLease

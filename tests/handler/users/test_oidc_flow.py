@@ -13,7 +13,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey, RSAKey
 
-from config.model.oidc import OidcProvider
+from config.model.daemon import OidcProvider
 from config.units import Instant
 from handler.users.oidc_flow import OidcFlow, Unproved, proved, user_of
 

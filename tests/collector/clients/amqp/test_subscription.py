@@ -14,7 +14,7 @@ import pytest
 from collector.clients.amqp.subscription import BusMessage, listen
 from config.errors import Permanent, Transient
 from config.model.access import SecretRef, Trust
-from config.model.event_buses import EventBus
+from config.model.clouds import EventBus
 from handler.ingest.buses import nova
 from handler.ingest.capabilities.events import CloudNews
 from tests.support.rabbitmq import EXCHANGE, IN_URL, PASSWORD, Broker, running

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.clients.vault.reader import SecretReader
-from collector.clients.vault.status import SecretState, VaultStatus
+from collector.clients.vault.reader import SecretReader, SecretState, VaultStatus
 from config.errors import Refused
 from config.load import parse
 from config.model.access import SecretRef

@@ -12,7 +12,7 @@ from collector.clients.amqp.subscription import BusMessage
 from collector.clients.circuit import Position
 from config.errors import Permanent, Refused, Transient
 from config.model.access import SecretRef
-from config.model.event_buses import EventBus, EventFormat
+from config.model.clouds import EventBus, EventFormat
 from config.units import CloudId, Instant, Moment, Monotonic, Seconds
 from handler.ingest.buses.listening import LARGEST, BusListeners, BusSurroundings
 from handler.ingest.buses.reading import BusResult

@@ -22,8 +22,8 @@ from handler.operations.user_operations import (
     RevokeToken,
     RotateToken,
 )
+from handler.ports.credentials import StoredKeyPair
 from handler.ports.identity import StoredToken, StoredUser
-from handler.ports.key_pairs import StoredKeyPair
 from handler.web.pages.user_forms import UserAct, credential_act_of, new_user_of, user_act_of
 from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, own_page, user_page, users_page
 from tests.support.filled import filled

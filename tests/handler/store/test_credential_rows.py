@@ -9,8 +9,8 @@ import pytest
 from config.errors import StoreError
 from config.units import ROOT_ACCOUNT
 from handler.identity.rights import UserRole
+from handler.ports.credentials import StoredKeyPair
 from handler.ports.identity import StoredUser
-from handler.ports.key_pairs import StoredKeyPair
 from handler.ports.store import Store
 from handler.store.sqlite import SqliteStore
 from tests.support.memory_store import MemoryStore

@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from config.model.holidays import Holidays, day_of
-from trigger.forecast.alike import days_alike
+from trigger.forecast.features import days_alike
 from trigger.forecast.horizons import DAY
 
 CHRISTMAS = Holidays(days=(day_of(date(2027, 1, 6)),), yearly=((12, 25), (12, 26)), like=6)

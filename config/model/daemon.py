@@ -1,9 +1,14 @@
-"""Where the daemon listens besides its unix socket, and what protects that."""
+"""What belongs to the daemon itself: where it listens besides its unix socket, its store, and who logs persons in."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from config.model.access import BY_SYSTEM, SecretRef, Trust
+from config.units import Seconds
 
 HOST = "127.0.0.1"
 PORT = 8460
@@ -55,3 +60,32 @@ class ListenOn:
     def is_protected(self) -> bool:
         """Whether what is sent is encrypted, by the daemon or by a proxy before it."""
         return self.tls is not None or bool(self.trusted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresqlPlace:
+    """A database of a PostgreSQL server."""
+
+    url: str
+    """As libpq reads it, without a password."""
+    password: SecretRef | None = None
+    """``None``: the server asks for none, or libpq finds it (a password file, a certificate)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OidcProvider:
+    """The provider of identities that persons log in with (OpenID Connect), and the users that they are then."""
+
+    issuer: str
+    """Its name, which is an address; its settings are below it."""
+    client_id: str
+    client_secret: SecretRef | None = None
+    """``None``: a public client, which PKCE alone protects."""
+    claim: str
+    """What is looked up in ``users``: text, or a list of texts."""
+    users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Value of the claim → user of Trimtab, in the order of the file."""
+    scopes: tuple[str, ...] = ("openid",)
+    trust: Trust = BY_SYSTEM
+    timeout: Seconds = 10.0
+    """For each request to it."""
