@@ -6,6 +6,7 @@ PORT ?= 8460
 LOAD_PORT ?=
 PYTEST ?=
 JOBS ?= 4
+WHOLE ?=
 RUNS ?= 10000
 CLOUD ?= demo
 CORES ?= 2
@@ -16,7 +17,7 @@ ARGS ?=
 # Tests start a thousand processes: each of them would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-real nightly mutants check format schema reference golden dashboards bench capacity performance lock clean
+.PHONY: help run test costs test-fast test-real nightly mutants check format schema reference golden dashboards bench capacity performance lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,10 +26,13 @@ run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER
 	@.ci/environment requirements.txt
 	@$(BIN)/trimtab demo --balancer $(BALANCER) --port $(PORT) $(if $(LOAD_PORT),--load-port $(LOAD_PORT))
 
-test: ## all tests, JOBS of them side by side; JOBS=0: one after another, as a debugger needs it
+test: ## all kinds of tests, of the costly ones a sample, JOBS side by side; WHOLE=yes: all, as CI does it; JOBS=0: one after another, as a debugger needs it
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
-	@$(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(PYTEST)
+	@$(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(if $(WHOLE),,--sample) $(PYTEST)
+
+costs: ## list anew which tests are costly (tests/costly_tests.txt): a whole run, measured
+	@$(MAKE) --no-print-directory test WHOLE=yes PYTEST="--costs $(PYTEST)"
 
 test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT, tests/long_files.txt), CORES side by side
 	@.ci/environment requirements-dev.txt

@@ -10,6 +10,7 @@ import shutil
 import sys
 import typing
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.costs import COSTLY, Costs, left_out_of_sample
 from tests.support.real_clouds import NAMES, is_here
 
 # A busy machine is no defect of the code under test. `make nightly` searches longer.
 settings.register_profile("suite", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", settings.get_profile("suite"), max_examples=10)
 settings.register_profile("nightly", settings.get_profile("suite"), max_examples=1000)
 settings.load_profile("suite")
 
@@ -87,23 +90,46 @@ def _starts_programs(path: Path) -> bool:
     return itself or bool(used & _PROGRAMS) or any(file.exists() and _starts_programs(file) for file in files)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--sample", action="store_true", help="of costly tests, try a sample: tests/support/costs.py")
+    parser.addoption("--costs", action="store_true", help="measure each test, and list the costly ones anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--sample"):
+        settings.load_profile("sample")
+    if config.getoption("--costs"):
+        config.pluginmanager.register(Costs(config))
+
+
+def _leave_out_costly(config: pytest.Config, items: list[pytest.Item]) -> None:
+    costly = frozenset(COSTLY.read_text(encoding="utf-8").splitlines())
+    left_out = left_out_of_sample((item.nodeid for item in items), costly)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--sample"):
+        _leave_out_costly(config, items)
     items.sort(
         key=lambda item: not _starts_programs(item.path)
     )  # what takes long begins first: no worker waits at the end
     for item in items:
         if _starts_programs(item.path):
             item.add_marker("program")
-        for marker in item.iter_markers("bed"):
-            (cloud,) = marker.args
-            if not is_here(cloud):
-                reason = f"no real {NAMES[cloud]} is here: see make test-real in CONTRIBUTING.md"
-                item.add_marker(pytest.mark.skip(reason=reason))
-        for marker in item.iter_markers("real"):
-            for program in marker.args:
-                if shutil.which(program) is None:
-                    package = _PACKAGES.get(program, program)
-                    item.add_marker(pytest.mark.skip(reason=f"{program} is not here: apt-get install {package}"))
+        for reason in _reasons_to_skip(item):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _reasons_to_skip(item: pytest.Item) -> Iterator[str]:
+    for marker in item.iter_markers("bed"):
+        (cloud,) = marker.args
+        if not is_here(cloud):
+            yield f"no real {NAMES[cloud]} is here: see make test-real in CONTRIBUTING.md"
+    for program in {program: None for marker in item.iter_markers("real") for program in marker.args}:
+        if shutil.which(program) is None:
+            yield f"{program} is not here: apt-get install {_PACKAGES.get(program, program)}"
 
 
 def pytest_collection_finish() -> None:
