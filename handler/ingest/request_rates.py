@@ -26,7 +26,7 @@ _V6_PREFIX = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A limit."""
+    """How many requests a sender may make in the long run, and how many at once."""
 
     per_second: float
     burst: float

@@ -30,19 +30,12 @@ from handler.ingest.pushes.member_keys import MemberKeys
 from handler.ingest.pushes.pushed_values import PushShape, UnreadablePush
 from handler.ingest.pushes.receiver import Push, read
 from handler.ingest.pushes.replies import PushReply
+from handler.ingest.request_rates import Rate
 from handler.planning.launches import LaunchId
 from handler.runtime.group_runtime import GroupRuntime, LastPass
 
 _KEPT = 100_000
 """Buckets; where there are more, the full ones are forgotten: they are like new ones."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """So many in the long run, and so many at once."""
-
-    per_second: float
-    at_once: float
 
 
 class PushRate:
@@ -53,8 +46,8 @@ class PushRate:
 
     def admits(self, who: str, rate: Rate, now: Monotonic) -> bool:
         """Return whether one more is within the rate, and count it if it is."""
-        left, at = self._left.get(who, (rate.at_once, now))
-        left = min(left + max(now - at, 0.0) * rate.per_second, rate.at_once)
+        left, at = self._left.get(who, (rate.burst, now))
+        left = min(left + max(now - at, 0.0) * rate.per_second, rate.burst)
         admitted = left >= 1.0
         self._left[who] = (left - admitted, now)
         if len(self._left) > _KEPT:
@@ -62,12 +55,12 @@ class PushRate:
         return admitted
 
     def _forget(self, rate: Rate, now: Monotonic) -> None:
-        full: Seconds = rate.at_once / rate.per_second
+        full: Seconds = rate.burst / rate.per_second
         self._left = {who: (left, at) for who, (left, at) in self._left.items() if now - at < full}
 
 
-_MEMBER = Rate(per_second=5.0, at_once=60.0)
-_APPLICATION = Rate(per_second=500.0, at_once=2_000.0)
+_MEMBER = Rate(per_second=5.0, burst=60.0)
+_APPLICATION = Rate(per_second=500.0, burst=2_000.0)
 _LOG_AGAIN: Seconds = 600.0
 """That a sender is refused is logged once in so long, for each kind of refusal."""
 _KINDS_KEPT = 1_000

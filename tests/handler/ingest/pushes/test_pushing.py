@@ -19,7 +19,8 @@ from config.units import GroupId, MemberName, Monotonic
 from handler import logs
 from handler.ingest.alerts.tokens import NewWebhook
 from handler.ingest.pushes import pushing
-from handler.ingest.pushes.pushing import PushRate, Rate
+from handler.ingest.pushes.pushing import PushRate
+from handler.ingest.request_rates import Rate
 from tests.support.engines import EngineBed
 from tests.support.pushing import MODEL, ONE, TWO, Senders, play
 
@@ -294,7 +295,7 @@ def test_what_the_gate_does_not_let_in(tmp_path: Path, headers: dict[str, str], 
 def test_a_sender_above_its_rate_has_to_try_again_later_and_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pushing, "_MEMBER", Rate(per_second=0.001, at_once=3.0))
+    monkeypatch.setattr(pushing, "_MEMBER", Rate(per_second=0.001, burst=3.0))
 
     async def scene(senders: Senders) -> None:
         sent = [await senders.send({"values": {"JOBS": 1}}, senders.token(ONE)) for _ in range(5)]
@@ -375,7 +376,7 @@ def test_what_is_pushed_is_what_conditions_see(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-RATE = Rate(per_second=2.0, at_once=3.0)
+RATE = Rate(per_second=2.0, burst=3.0)
 
 
 def admitted(bucket: PushRate, *times: float, who: str = "a") -> list[bool]:
@@ -409,4 +410,4 @@ def test_no_sender_ever_exceeds_its_rate(times: list[float]) -> None:
     let = [time for time, ok in zip(times, admitted(PushRate(), *times), strict=True) if ok]
     for first, begin in enumerate(let):
         for last in range(first, len(let)):
-            assert last - first + 1 <= RATE.at_once + RATE.per_second * (let[last] - begin) + 1e-6
+            assert last - first + 1 <= RATE.burst + RATE.per_second * (let[last] - begin) + 1e-6
