@@ -14,7 +14,7 @@ from collector.samples import Bools, Floats
 from config.model.reductions import Reduce, Reduction
 
 
-class Window(NamedTuple):
+class ReducedWindow(NamedTuple):
     """A reduced window; all arrays are (track,), as those of its `Stretch`."""
 
     low: Floats
@@ -32,7 +32,7 @@ class Window(NamedTuple):
     """Steady seconds of the newest answer; -inf: no answer."""
 
 
-def over(how: Reduction, stretch: Stretch, bounded: Bools) -> Window:
+def over(how: Reduction, stretch: Stretch, bounded: Bools) -> ReducedWindow:
     """Reduce a stretch over time.
 
     The value is over the ticks that have one: their average, least, greatest, sum, newest, and so on.
@@ -54,7 +54,7 @@ def over(how: Reduction, stretch: Stretch, bounded: Bools) -> Window:
         loose = ~bounded & (coverage < 1.0)
         low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
     # A measured value outside the bounds widens them.
-    return Window(
+    return ReducedWindow(
         low=np.where(valid, np.minimum(low, value), low),
         value=value,
         high=np.where(valid, np.maximum(high, value), high),

@@ -13,7 +13,7 @@ import numpy as np
 
 from config.units import GroupId, PolicyId
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.outlook import new_state, step
@@ -44,7 +44,9 @@ def _learning(groups: int, steps: int) -> float:
     """Return the processor seconds of a step of groups that learn what a member carries."""
     level = LevelToKeep(at=70.0, top=100.0, least=0.0, most=math.inf)
     terms = Terms(horizons=Horizons(boot=4, drain=2), preference=BALANCED, level=level)
-    cohort = Cohort.begin([Lane(GroupId(f"g{number}"), PolicyId("ahead")) for number in range(groups)], terms, 0)
+    cohort = ForecastCohort.begin(
+        [Lane(GroupId(f"g{number}"), PolicyId("ahead")) for number in range(groups)], terms, 0
+    )
     noise, began = np.random.default_rng(1), 0.0
     for number in range(_BEGUN + steps):
         if number == _BEGUN:

@@ -18,7 +18,7 @@ from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
 from trigger.decide import decide
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.outlook import Outlook
 from trigger.forecast.shadows import AFTER_GROWTH, Preference, wanted
@@ -48,7 +48,7 @@ def forecast(
         horizons = Horizons(boot=setting.timing.boot, drain=setting.timing.drain)
         level = None if rates is None else _LEVEL
         terms = Terms(horizons=horizons, preference=preference, level=level, holidays=holidays)
-        cohort = Cohort.begin([lane.lane for lane in lanes], terms, 0)
+        cohort = ForecastCohort.begin([lane.lane for lane in lanes], terms, 0)
         for number in range(len(shown[names[0]])):
             load = np.array([lane.at(number) for lane in lanes])
             if rates is None:

@@ -65,7 +65,7 @@ class OutageBegan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class OutageEnded:
     """An outage is over."""
 
     group: GroupId
@@ -134,7 +134,7 @@ def troubled(scrape: Scrape) -> Set[GroupId]:
 
 def observe(
     silence: Silence, scrape: Scrape, hearing: OutageLayout, group: GroupId
-) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
+) -> tuple[Silence, tuple[OutageBegan | OutageEnded, ...]]:
     """Update a group's outages with its part of a scrape.
 
     A channel or counter that is no longer asked is forgotten without a report: leaving is no outage.
@@ -238,13 +238,13 @@ def _outage(scrape: Scrape, hearing: OutageLayout, rows: _Ints, channel: Channel
     )
 
 
-def _ended(before: Silence, now: Silence, hearing: OutageLayout, rows: slice) -> Iterable[Ended]:
+def _ended(before: Silence, now: Silence, hearing: OutageLayout, rows: slice) -> Iterable[OutageEnded]:
     """Yield outages that have ended and whose channel or counter is still asked."""
     channels = {hearing.channels[place] for place in np.unique(hearing.channel[rows]).tolist() if place >= 0}
     counters = {hearing.counters[place] for place in np.unique(hearing.counter[rows]).tolist()}
     for channel in before.since:
         if channel not in now.since and channel in channels:
-            yield Ended(group=channel.group, channel=channel, counter=None)
+            yield OutageEnded(group=channel.group, channel=channel, counter=None)
     for group, counter in before.lost:
         if (group, counter) not in now.lost and (group, counter) in counters:
-            yield Ended(group=group, channel=None, counter=counter)
+            yield OutageEnded(group=group, channel=None, counter=counter)

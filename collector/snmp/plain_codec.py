@@ -48,7 +48,7 @@ class _Shape(NamedTuple):
     """Where the objects begin; they end with the datagram."""
 
 
-class Question:
+class QueryTemplate:
     """A question for the same objects under the same community, which is asked again and again.
 
     Args:
@@ -154,9 +154,9 @@ def _key(datagram: bytes) -> tuple[int, bytes]:
 
 
 @lru_cache(maxsize=256)
-def question(version: int, community: str, oids: tuple[str, ...]) -> Question:
+def question(version: int, community: str, oids: tuple[str, ...]) -> QueryTemplate:
     """Make a question; all agents that are asked the same share it, and what it has learned of answers."""
-    return Question(version, community, oids)
+    return QueryTemplate(version, community, oids)
 
 
 def number_of(count: int) -> int:

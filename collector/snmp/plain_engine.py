@@ -14,7 +14,7 @@ from collector.snmp.plain_codec import (
     BULK,
     GARBAGE,
     NEXT,
-    Question,
+    QueryTemplate,
     head,
     number_of,
     pairs_of,
@@ -49,11 +49,11 @@ class PlainSession:
         self._head = head(self._version, community.name)
         self._numbers = map(number_of, itertools.count(int.from_bytes(os.urandom(4))))
 
-    def question(self, oids: Sequence[str]) -> Question:
+    def question(self, oids: Sequence[str]) -> QueryTemplate:
         """What to ask this agent for, to be kept."""
         return question(self._version, self._community, tuple(oids))
 
-    def begin(self, asked: Question, settle: Settle) -> None:
+    def begin(self, asked: QueryTemplate, settle: Settle) -> None:
         """Ask, and do not wait: the caller says when that is over (`end`), and how long it may last.
 
         Args:

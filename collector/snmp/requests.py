@@ -10,7 +10,7 @@ from typing import NamedTuple
 from collector.snmp.agent_state import AgentState
 from collector.snmp.agents import Agent, Identities, Identity
 from collector.snmp.engine import UPTIME
-from collector.snmp.plain_codec import Question
+from collector.snmp.plain_codec import QueryTemplate
 from collector.targets import Round, Target
 from config.model.catalogue import Catalogue
 from config.model.counters import Counter, CounterKind, SnmpObject
@@ -42,7 +42,7 @@ class AgentRequest:
     """How long the session is worth keeping without an answer."""
     line: AgentState | None = None
     """To the agent, since it was asked last."""
-    question: Question | None = None
+    question: QueryTemplate | None = None
     """What asks for all objects of an agent of v1 or v2c, once it has been asked."""
 
     def oids(self) -> Sequence[str]:

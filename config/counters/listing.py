@@ -15,7 +15,7 @@ from config.model.counters import Per
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class CounterName:
     """One name, and how it is written into a counter."""
 
     group: str
@@ -32,7 +32,7 @@ class Listed:
     """Of what answers for members, where that differs from groups."""
 
 
-def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
+def listed(more: Iterable[KnownObject] = ()) -> Iterator[CounterName]:
     """Every built-in name, group by group; ``more`` objects come after those of SNMP."""
     yield from _cloudstack()
     yield from _of_both("CloudStack", "cloudstack", CLOUDSTACK_FIELDS, {})
@@ -40,7 +40,7 @@ def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
     modules = {module: place for place, module in enumerate(dict.fromkeys(map(_module, objects)))}
     for entry in sorted(objects, key=lambda entry: modules[_module(entry)]):
         name = entry.name if entry.column else f"{entry.name}.0"
-        yield Listed(
+        yield CounterName(
             group=_module(entry), key="snmp", name=name, per=(Per.MEMBER,), table=entry.column, shape=entry.shape
         )
     yield from _of_both("HAProxy", "haproxy", COLUMNS, BACKEND_COLUMNS)
@@ -49,7 +49,7 @@ def listed(more: Iterable[KnownObject] = ()) -> Iterator[Listed]:
     yield from _of_both("Nova", "nova", NOVA_FIELDS, {})
 
 
-def matching(entries: Iterable[Listed], word: str) -> Iterator[Listed]:
+def matching(entries: Iterable[CounterName], word: str) -> Iterator[CounterName]:
     """Those that have a word, in any capitals, in their group, name, unit or description."""
     wanted = word.lower()
     for entry in entries:
@@ -58,7 +58,7 @@ def matching(entries: Iterable[Listed], word: str) -> Iterator[Listed]:
             yield entry
 
 
-def _cloudstack() -> Iterator[Listed]:
+def _cloudstack() -> Iterator[CounterName]:
     shapes = {"haproxy": COLUMNS, "netscaler": MEMBER_STATISTICS}
     for shipped in SHIPPED:
         if shipped.keys:
@@ -68,7 +68,7 @@ def _cloudstack() -> Iterator[Listed]:
             documented = ObjectShape(
                 kind=shape.kind, unit=shipped.keys.get("unit", shape.unit), description=shipped.description
             )
-            yield Listed(group="CloudStack", key="builtin", name=shipped.name, per=(Per.MEMBER,), shape=documented)
+            yield CounterName(group="CloudStack", key="builtin", name=shipped.name, per=(Per.MEMBER,), shape=documented)
 
 
 def _module(entry: KnownObject) -> str:
@@ -77,7 +77,7 @@ def _module(entry: KnownObject) -> str:
 
 def _of_both(
     group: str, key: str, members: Mapping[str, ObjectShape], groups: Mapping[str, ObjectShape]
-) -> Iterator[Listed]:
+) -> Iterator[CounterName]:
     for name in sorted(members.keys() | groups.keys()):
         per = tuple(scope for scope, table in ((Per.MEMBER, members), (Per.GROUP, groups)) if name in table)
-        yield Listed(group=group, key=key, name=name, per=per, shape=members.get(name) or groups[name])
+        yield CounterName(group=group, key=key, name=name, per=per, shape=members.get(name) or groups[name])

@@ -42,7 +42,7 @@ _COLUMNS = ("Key", "Type", "Bounds", "Default", "Example", "Meaning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ReferenceTable:
     """One table: a mapping of the file, and every place where it may stand."""
 
     name: str
@@ -62,13 +62,13 @@ class Section:
         return bool(self.mapping.get("title", self.name) == self.name)
 
 
-def sections(whole: Schema) -> tuple[Section, ...]:
+def sections(whole: Schema) -> tuple[ReferenceTable, ...]:
     """Find every mapping with keys of its own, in the order of the file; what may stand anywhere comes last."""
     found: dict[str, tuple[Schema, list[Place]]] = {}
     _follow(whole, (), whole["$defs"], found)
     tops = list(whole["properties"])
     tables = [
-        Section(name=name, mapping=mapping, places=tuple(sorted(places, key=len)))
+        ReferenceTable(name=name, mapping=mapping, places=tuple(sorted(places, key=len)))
         for name, (mapping, places) in found.items()
     ]
     return tuple(sorted(tables, key=lambda each: tops.index(each.places[0][0]) if each.is_placed else len(tops)))
@@ -124,7 +124,7 @@ def inline(value: object) -> str:
 class _Words:
     """Says a schema in an operator's words; what has a table of its own is a link to it."""
 
-    def __init__(self, known: Schema, tables: Sequence[Section]) -> None:
+    def __init__(self, known: Schema, tables: Sequence[ReferenceTable]) -> None:
         self._known = known
         self._titles = {each.name: each.title for each in tables}
         self._called = {each.name: "mapping" if each.is_placed else each.title for each in tables}
@@ -222,7 +222,7 @@ def anchor_of(title: str) -> str:
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def _contents(whole: Schema, tables: Sequence[Section]) -> Iterator[str]:
+def _contents(whole: Schema, tables: Sequence[ReferenceTable]) -> Iterator[str]:
     yield "* **[The file](#the-file)**"
     for key in whole["properties"]:
         links = [_link(each, key) for each in tables if each.is_placed and each.places[0][0] == key]
@@ -231,11 +231,11 @@ def _contents(whole: Schema, tables: Sequence[Section]) -> Iterator[str]:
     yield from (f"* **{_link(each, '')}**" for each in tables if not each.is_placed)
 
 
-def _link(section: Section, within: str) -> str:
+def _link(section: ReferenceTable, within: str) -> str:
     return f"[{section.title.removeprefix(f'{within}.')}](#{anchor_of(section.title)})"
 
 
-def _introduction(section: Section) -> Iterator[str]:
+def _introduction(section: ReferenceTable) -> Iterator[str]:
     yield " ".join(str(section.mapping.get("description", "")).split())
     further = section.places[1:] if section.is_placed else ()
     if further:

@@ -16,7 +16,7 @@ _OLDER: Mapping[str, str] = {"--from": "--since", "--to": "--until", "--output":
 """Released spellings of options, still accepted by commands that have the newer one."""
 
 
-class Command(TyperCommand):
+class AliasedCommand(TyperCommand):
     """A command that reads older spellings of its options, and lists none of them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # typer hides its context's class
@@ -71,4 +71,4 @@ class Program(typer.Typer):
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # as typer's
         """Add a command, as typer does, that reads older spellings of its options."""
-        return super().command(name, cls=Command, **settings)
+        return super().command(name, cls=AliasedCommand, **settings)

@@ -11,7 +11,7 @@ import typer
 from handler.cli.terminal import PROBLEMS, AsJson, fail, print_json, show
 
 if TYPE_CHECKING:
-    from config.counters.listing import Listed
+    from config.counters.listing import CounterName
     from config.counters.objects import KnownObject
 
 
@@ -63,7 +63,7 @@ def _nothing(word: str, *, json: bool) -> None:
     fail(f"no counter has {word!r} in its name, unit or description{hinted}", PROBLEMS, json=json)
 
 
-def _plain(entry: Listed) -> dict[str, Any]:
+def _plain(entry: CounterName) -> dict[str, Any]:
     shape = entry.shape
     return {
         "group": entry.group,

@@ -16,7 +16,7 @@ from handler.cli.names import group_names, member_names
 from handler.cli.progress import waiting
 
 if TYPE_CHECKING:
-    from handler.cli.time_format import Written
+    from handler.cli.time_format import TimeRange
     from handler.operations.address import DataclassType, OperationRequest
 
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
@@ -149,7 +149,7 @@ def asked_instant(text: str, *, json: bool) -> tuple[str, str]:
     return f"?at={found.at!r}&until={found.until!r}", words
 
 
-def _written(text: str, *, json: bool) -> Written:
+def _written(text: str, *, json: bool) -> TimeRange:
     from handler.cli.time_format import written
     from handler.runtime.clock import wall
 

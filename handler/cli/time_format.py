@@ -37,7 +37,7 @@ def moment_text(at: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class TimeRange:
     """The instants that a text means: ``12:00`` is a whole minute, ``12:00:00.531`` one millisecond of it."""
 
     at: float
@@ -45,7 +45,7 @@ class Written:
     """The first instant after the range."""
 
 
-def written(text: str, now: float) -> Written:
+def written(text: str, now: float) -> TimeRange:
     """Read what a person wrote: a time ago, epoch seconds, ISO 8601 (UTC where it names no zone), or a time of day.
 
     A time of day is that of the last 24 hours; a time ago is one instant, to the millisecond; ``now`` is zero ago.
@@ -71,7 +71,7 @@ def written(text: str, now: float) -> Written:
         if abs(number) > _LATEST:
             raise ValueError("no calendar reaches that far")
         last_digit = Decimal(1).scaleb(min(int(number.as_tuple().exponent), 0))
-        return Written(at=float(number), until=float(number + last_digit))
+        return TimeRange(at=float(number), until=float(number + last_digit))
     if re.match(r"\d\d:", text):
         return _last(text, now)
     moment = datetime.fromisoformat(text)
@@ -79,7 +79,7 @@ def written(text: str, now: float) -> Written:
     return _wide(begin // timedelta(microseconds=1), _width(text))
 
 
-def _last(time_of_day: str, now: float) -> Written:
+def _last(time_of_day: str, now: float) -> TimeRange:
     """Return the last time, until now, that the clock showed this."""
     today = datetime.fromtimestamp(now, UTC).date()
     found = written(f"{today.isoformat()}T{time_of_day}", now)
@@ -88,8 +88,8 @@ def _last(time_of_day: str, now: float) -> Written:
     return written(f"{(today - timedelta(days=1)).isoformat()}T{time_of_day}", now)
 
 
-def _wide(begin: int, width: int) -> Written:
-    return Written(at=begin / 1_000_000, until=(begin + width) / 1_000_000)
+def _wide(begin: int, width: int) -> TimeRange:
+    return TimeRange(at=begin / 1_000_000, until=(begin + width) / 1_000_000)
 
 
 def _width(text: str) -> int:

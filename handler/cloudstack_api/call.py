@@ -10,7 +10,7 @@ from config.model.access import SecretRef
 from config.model.sections import Section
 from handler.cloudstack_api.changes import Changes, in_cloudstacks_terms
 from handler.cloudstack_api.handles import Key
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import owned
@@ -21,7 +21,7 @@ from handler.operations.facade import Operations
 class Call:
     """A command that is verified, and allowed."""
 
-    given: Given
+    arguments: Arguments
     view: View
     changes: Changes
     operations: Operations
@@ -30,7 +30,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class JobResult:
     """What a job did."""
 
     key: Key
@@ -42,7 +42,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListResult:
     """What a list has, before it is divided into pages."""
 
     kind: str
@@ -75,12 +75,12 @@ def changeable(call: Call, section: Section) -> Key:
     Raises:
         CloudstackFault: there is none that the caller may see, or the file owns it; the text has the place.
     """
-    key = section, call.view.find(call.given, "id", section)
+    key = section, call.view.find(call.arguments, "id", section)
     with in_cloudstacks_terms():
         owned(call.view.declared, *key)
     return key
 
 
-def ended(view: View, key: Key, *, is_gone: bool = False) -> Ended:
+def ended(view: View, key: Key, *, is_gone: bool = False) -> JobResult:
     """Return the end of a job about an entity of a view; take it before the entity is deleted."""
-    return Ended(key=key, uuid=view.uuid(key), name=view.name(key), is_gone=is_gone)
+    return JobResult(key=key, uuid=view.uuid(key), name=view.name(key), is_gone=is_gone)

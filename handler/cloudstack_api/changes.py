@@ -10,7 +10,7 @@ from config.model.sections import Section
 from handler.cloudstack_api.faults import BOUND_BY_USERS, CloudstackFault, FaultCode, wrong
 from handler.cloudstack_api.handles import Handles, Key, new_uuid
 from handler.engine.declaring import Redeclared
-from handler.engine.exclusive import Occupied, Unread
+from handler.engine.exclusive import ForeignMachines, UnreadableBalancer
 from handler.identity.actors import Actor
 from handler.operations.authorising import Forbidden
 from handler.operations.declaration_operations import ApplyDeclarations, Declare, DeleteDeclared, Redeclare
@@ -89,9 +89,9 @@ def in_cloudstacks_terms() -> Iterator[None]:
         yield
     except Forbidden as error:
         raise CloudstackFault(FaultCode.UNAUTHORIZED, str(error)) from error
-    except Occupied as error:
+    except ForeignMachines as error:
         raise wrong(BOUND_BY_USERS) from error
-    except Unread as error:
+    except UnreadableBalancer as error:
         raise CloudstackFault(FaultCode.UNAVAILABLE, str(error)) from error
     except (Refused, NoSuch) as error:
         raise wrong(str(error)) from error

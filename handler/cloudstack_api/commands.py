@@ -12,41 +12,43 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from handler.cloudstack_api.parameters import Command, Kind, Parameter
+from handler.cloudstack_api.parameters import Command, CommandParameter, Kind
 from handler.cloudstack_api.rendering import Shown
 
-_ID: Final = Parameter("id", Kind.UUID, "the id", required=True)
+_ID: Final = CommandParameter("id", Kind.UUID, "the id", required=True)
 _PAGED: Final = (
-    Parameter("keyword", Kind.STRING, "part of the name"),
-    Parameter("page", Kind.INTEGER, "the number of the page, from 1"),
-    Parameter("pagesize", Kind.INTEGER, "how many a page has; -1: all"),
+    CommandParameter("keyword", Kind.STRING, "part of the name"),
+    CommandParameter("page", Kind.INTEGER, "the number of the page, from 1"),
+    CommandParameter("pagesize", Kind.INTEGER, "how many a page has; -1: all"),
 )
 _OWNED: Final = (
-    Parameter("account", Kind.STRING, "the account that owns it; goes with domainid"),
-    Parameter("domainid", Kind.UUID, "the domain of the account"),
-    Parameter("projectid", Kind.UUID, "a project; there are none here"),
+    CommandParameter("account", Kind.STRING, "the account that owns it; goes with domainid"),
+    CommandParameter("domainid", Kind.UUID, "the domain of the account"),
+    CommandParameter("projectid", Kind.UUID, "a project; there are none here"),
 )
 _LISTED: Final = (
     *_PAGED,
     *_OWNED,
-    Parameter("listall", Kind.BOOLEAN, "also what belongs to others, as far as the caller may see it"),
-    Parameter("isrecursive", Kind.BOOLEAN, "also what belongs to domains below"),
+    CommandParameter("listall", Kind.BOOLEAN, "also what belongs to others, as far as the caller may see it"),
+    CommandParameter("isrecursive", Kind.BOOLEAN, "also what belongs to domains below"),
 )
-_FOR_DISPLAY: Final = Parameter(
+_FOR_DISPLAY: Final = CommandParameter(
     "fordisplay", Kind.BOOLEAN, "whether users see it; everything is shown here", since="4.4"
 )
-_CUSTOM_ID: Final = Parameter("customid", Kind.STRING, "another id; ids do not change here", since="4.4")
+_CUSTOM_ID: Final = CommandParameter("customid", Kind.STRING, "another id; ids do not change here", since="4.4")
 
 
-def _optional(name: str, kind: Kind, about: str, since: str = "") -> Parameter:
-    return Parameter(name, kind, about, since=since)
+def _optional(name: str, kind: Kind, about: str, since: str = "") -> CommandParameter:
+    return CommandParameter(name, kind, about, since=since)
 
 
-def _needed(name: str, kind: Kind, about: str) -> Parameter:
-    return Parameter(name, kind, about, required=True)
+def _needed(name: str, kind: Kind, about: str) -> CommandParameter:
+    return CommandParameter(name, kind, about, required=True)
 
 
-def _list(command: str, entity: str, about: str, *own: Parameter, envelope: str = "", paged: bool = True) -> Command:
+def _list(
+    command: str, entity: str, about: str, *own: CommandParameter, envelope: str = "", paged: bool = True
+) -> Command:
     return Command(
         name=command,
         about=about,
@@ -56,7 +58,7 @@ def _list(command: str, entity: str, about: str, *own: Parameter, envelope: str 
     )
 
 
-def _made(entity: str, name: str, about: str, *parameters: Parameter) -> Command:
+def _made(entity: str, name: str, about: str, *parameters: CommandParameter) -> Command:
     return Command(
         name=f"create{name}",
         about=about,
@@ -69,7 +71,7 @@ def _made(entity: str, name: str, about: str, *parameters: Parameter) -> Command
 
 
 def _changed(
-    verb: str, entity: str, name: str, about: str, *more: Parameter, envelope: str = "", since: str = ""
+    verb: str, entity: str, name: str, about: str, *more: CommandParameter, envelope: str = "", since: str = ""
 ) -> Command:
     command = f"{verb}{name}"
     return Command(
@@ -186,17 +188,17 @@ _PROFILES: Final = (
         _FOR_DISPLAY,
     ),
 )  # fmt: skip
-_MIN: Final = Parameter("minmembers", Kind.INTEGER, "the least number of members, 1 or more", required=True)
-_MAX: Final = Parameter("maxmembers", Kind.INTEGER, "the greatest number of members", required=True)
-_UP: Final = Parameter("scaleuppolicyids", Kind.LIST, "the policies that add members", required=True)
-_DOWN: Final = Parameter("scaledownpolicyids", Kind.LIST, "the policies that remove members", required=True)
+_MIN: Final = CommandParameter("minmembers", Kind.INTEGER, "the least number of members, 1 or more", required=True)
+_MAX: Final = CommandParameter("maxmembers", Kind.INTEGER, "the greatest number of members", required=True)
+_UP: Final = CommandParameter("scaleuppolicyids", Kind.LIST, "the policies that add members", required=True)
+_DOWN: Final = CommandParameter("scaledownpolicyids", Kind.LIST, "the policies that remove members", required=True)
 _INTERVAL: Final = _optional("interval", Kind.INTEGER, "seconds between two evaluations; 30 if left out")
 _GROUP_NAME: Final = _optional("name", Kind.STRING, "its name; the rule's if left out", "4.18")
 
 
-def _left_out(parameter: Parameter) -> Parameter:
+def _left_out(parameter: CommandParameter) -> CommandParameter:
     """Return a parameter as a change takes it."""
-    return Parameter(parameter.name, parameter.kind, parameter.about, since=parameter.since)
+    return CommandParameter(parameter.name, parameter.kind, parameter.about, since=parameter.since)
 
 
 _GROUPS: Final = (
@@ -337,7 +339,7 @@ def _described(command: Command) -> Shown:
     }
 
 
-def _parameter(parameter: Parameter) -> Shown:
+def _parameter(parameter: CommandParameter) -> Shown:
     return {
         "name": parameter.name,
         "description": parameter.about,

@@ -10,11 +10,11 @@ from config.model.sections import Section
 from config.model.where import dotted
 from config.units import ConditionId, PolicyId
 from handler.cloudstack_api import counters
-from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
 from handler.cloudstack_api.faults import in_use, wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.relations import groups_of_condition, refuse_used, running_of
 from handler.cloudstack_api.rendering import Shown, Value
 from handler.cloudstack_api.view import View
@@ -49,23 +49,23 @@ def shown(view: View, entity_id: str) -> Shown:
     return {**fields, **view.owner(key)}
 
 
-async def create(call: Call) -> Ended:
+async def create(call: Call) -> JobResult:
     """Carry out createCondition."""
-    given, view = call.given, call.view
-    refuse_another_owner(given, view.by)
-    comparison = _comparison(given)
-    counter = view.find(given, "counterid", Section.COUNTERS)
+    arguments, view = call.arguments, call.view
+    refuse_another_owner(arguments, view.by)
+    comparison = _comparison(arguments)
+    counter = view.find(arguments, "counterid", Section.COUNTERS)
     _refuse_unoffered(view, counter)
-    name = _free_name(view, counter, given)
+    name = _free_name(view, counter, arguments)
     key = await call.changes.make(Section.CONDITIONS, name, {"counter": counter, **comparison}, {})
-    return Ended(key=key, uuid=view.uuid(key), name=name)
+    return JobResult(key=key, uuid=view.uuid(key), name=name)
 
 
-async def update(call: Call) -> Ended:
+async def update(call: Call) -> JobResult:
     """Carry out updateCondition."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     key = changeable(call, Section.CONDITIONS)
-    comparison = _comparison(given)
+    comparison = _comparison(arguments)
     running = running_of(view, groups_of_condition(view, key[1]))
     if running:
         count = len(running)
@@ -76,7 +76,7 @@ async def update(call: Call) -> Ended:
     return ended(view, key)
 
 
-async def delete(call: Call) -> Ended:
+async def delete(call: Call) -> JobResult:
     """Carry out deleteCondition."""
     key = changeable(call, Section.CONDITIONS)
     text = "Cannot delete Condition when it is in use by one or more AutoScale Policies."
@@ -86,17 +86,17 @@ async def delete(call: Call) -> Ended:
     return done
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listConditions."""
-    given, view = call.given, call.view
-    ids = view.listed(given, Section.CONDITIONS)
-    policy = view.wanted(given, "policyid", Section.POLICIES)
+    arguments, view = call.arguments, call.view
+    ids = view.listed(arguments, Section.CONDITIONS)
+    policy = view.wanted(arguments, "policyid", Section.POLICIES)
     if policy is not None:
         ids = [entity_id for entity_id in ids if entity_id in view.catalogue.policies[PolicyId(policy)].when]
-    counter = view.wanted(given, "counterid", Section.COUNTERS)
+    counter = view.wanted(arguments, "counterid", Section.COUNTERS)
     if counter is not None:
         ids = [entity_id for entity_id in ids if counter in view.catalogue.conditions[ConditionId(entity_id)].counters]
-    return Listed(kind="condition", objects=[shown(view, entity_id) for entity_id in ids])
+    return ListResult(kind="condition", objects=[shown(view, entity_id) for entity_id in ids])
 
 
 def _refuse_unoffered(view: View, counter: str) -> None:
@@ -113,9 +113,9 @@ def _refuse_unoffered(view: View, counter: str) -> None:
         raise wrong(f"account {account} may not use this counter: an admin adds {dotted(key)} to the account's uses")
 
 
-def _comparison(given: Given) -> Mapping[str, int]:
+def _comparison(arguments: Arguments) -> Mapping[str, int]:
     """Return the comparison of a request as a document has it."""
-    operator, threshold = given.need("relationaloperator").upper(), given.need_number("threshold")
+    operator, threshold = arguments.need("relationaloperator").upper(), arguments.need_number("threshold")
     if operator not in _OPERATORS:
         raise wrong(f"The Operator {operator} does not exist; Unable to create Condition.")
     if threshold < 0:
@@ -123,8 +123,8 @@ def _comparison(given: Given) -> Mapping[str, int]:
     return {_OPERATORS[operator].value: threshold}
 
 
-def _free_name(view: View, counter: str, given: Given) -> str:
+def _free_name(view: View, counter: str, arguments: Arguments) -> str:
     """Return a display name: conditions have none in CloudStack, and more than one may say the same."""
     name = view.name((Section.COUNTERS, counter))[:40]
-    operator, threshold = given.need("relationaloperator").upper(), given.need_number("threshold")
+    operator, threshold = arguments.need("relationaloperator").upper(), arguments.need_number("threshold")
     return f"{name} {operator} {threshold} {new_uuid()[:8]}"

@@ -8,7 +8,7 @@ from typing import Final
 
 from config.document.places import Plain
 from config.model.sections import Section
-from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
 from handler.cloudstack_api.faults import in_use, wrong
 from handler.cloudstack_api.relations import refuse_used
 from handler.cloudstack_api.rendering import Shown
@@ -48,18 +48,18 @@ def body_of(source: str, value: str) -> Mapping[str, object]:
     return found
 
 
-def provider_of(given: str | None, source: str, act: str) -> str:
+def provider_of(name: str | None, source: str, act: str) -> str:
     """Return the provider of a counter; left out, the usual one.
 
     Raises:
         CloudstackFault: there is no such provider.
     """
-    if given is None:
+    if name is None:
         return _USUAL_PROVIDER.get(source.upper(), "None")
     for known in PROVIDERS:
-        if known.lower() == given.lower():
+        if known.lower() == name.lower():
             return known
-    raise wrong(f"The Provider {given} does not exist; Unable to {act} Counter")
+    raise wrong(f"The Provider {name} does not exist; Unable to {act} Counter")
 
 
 def shown(view: View, entity_id: str) -> Shown:
@@ -77,19 +77,19 @@ def shown(view: View, entity_id: str) -> Shown:
     }
 
 
-async def create(call: Call) -> Ended:
+async def create(call: Call) -> JobResult:
     """Carry out createCounter."""
-    given, view = call.given, call.view
-    name, source, value = given.need("name"), given.need("source").upper(), given.need("value")
-    body, provider = body_of(source, value), provider_of(given.text("provider"), source, "create")
+    arguments, view = call.arguments, call.view
+    name, source, value = arguments.need("name"), arguments.need("source").upper(), arguments.need("value")
+    body, provider = body_of(source, value), provider_of(arguments.text("provider"), source, "create")
     if any(shown(view, entity_id)["name"] == name for entity_id in view.ids(Section.COUNTERS)):
         raise wrong(f"Counter with name {name} and value {value} already exists. ")
     details = {"source": source, "value": value, "provider": provider}
     key = await call.changes.make(Section.COUNTERS, name, body, details)
-    return Ended(key=key, uuid=view.uuid(key), name=name)
+    return JobResult(key=key, uuid=view.uuid(key), name=name)
 
 
-async def delete(call: Call) -> Ended:
+async def delete(call: Call) -> JobResult:
     """Carry out deleteCounter."""
     key = changeable(call, Section.COUNTERS)
     refuse_used(call.view, key, in_use("Counter is in use."))
@@ -98,14 +98,14 @@ async def delete(call: Call) -> Ended:
     return done
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listCounters."""
-    given, view = call.given, call.view
-    provider = given.text("provider")
+    arguments, view = call.arguments, call.view
+    provider = arguments.text("provider")
     wanted = None if provider is None else provider_of(provider, "", "list")
-    source, name = given.text("source"), given.text("name")
-    objects = [shown(view, entity_id) for entity_id in view.listed(given, Section.COUNTERS)]
-    return Listed(
+    source, name = arguments.text("source"), arguments.text("name")
+    objects = [shown(view, entity_id) for entity_id in view.listed(arguments, Section.COUNTERS)]
+    return ListResult(
         kind="counter",
         objects=[
             each

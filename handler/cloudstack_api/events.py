@@ -8,10 +8,10 @@ from typing import Final
 
 from config.model.sections import Section
 from config.units import AccountId, Instant
-from handler.cloudstack_api.call import Listed
+from handler.cloudstack_api.call import ListResult
 from handler.cloudstack_api.jobs import KEPT, KINDS, Jobs, time_given
 from handler.cloudstack_api.owners import shown_owner
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View, shown_time
 from handler.ports.cloudstack_api import CloudstackApiStore, StoredJob
@@ -22,28 +22,28 @@ _SYSTEM: Final = "system"
 _VERBS: Final = ("create", "update", "delete", "enable", "disable", "add", "remove", "")
 
 
-async def listed(given: Given, view: View, jobs: Jobs, store: CloudstackApiStore, now: Instant) -> Listed:
+async def listed(arguments: Arguments, view: View, jobs: Jobs, store: CloudstackApiStore, now: Instant) -> ListResult:
     """Carry out listEvents: newest first.
 
     Raises:
         CloudstackFault: a time is none.
         StoreError: the store cannot be read.
     """
-    begin, end = time_given(given, "startdate"), time_given(given, "enddate")
+    begin, end = time_given(arguments, "startdate"), time_given(arguments, "enddate")
     moves = await asyncio.to_thread(store.size_changes, Instant(now - KEPT), _MOST)
-    groups = {*view.owned(given, Section.GROUPS)}
-    found = [_of_job(view, job) for job in await jobs.own(given, view)]
+    groups = {*view.owned(arguments, Section.GROUPS)}
+    found = [_of_job(view, job) for job in await jobs.own(arguments, view)]
     found += [_of_move(view, move) for move in moves if move.group in groups]
     found.sort(key=lambda event: str(event["created"]), reverse=True)
     objects = [
         event
         for event in found
-        if all(given.text(name) in {None, event.get(name)} for name in ("id", "type", "level", "resourceid"))
+        if all(arguments.text(name) in {None, event.get(name)} for name in ("id", "type", "level", "resourceid"))
         and (begin is None or str(event["created"]) >= shown_time(begin))
         and (end is None or str(event["created"]) <= shown_time(end))
-        and (given.text("keyword") or "").lower() in str(event["description"]).lower()
+        and (arguments.text("keyword") or "").lower() in str(event["description"]).lower()
     ]
-    return Listed(kind="event", objects=objects)
+    return ListResult(kind="event", objects=objects)
 
 
 def type_of(command: str) -> str:

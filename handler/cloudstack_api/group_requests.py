@@ -13,7 +13,7 @@ from config.model.sections import Section
 from config.units import PolicyId
 from handler.cloudstack_api import policies
 from handler.cloudstack_api.faults import wrong
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import entries
 
@@ -30,13 +30,13 @@ def rule_of(view: View, group: Group) -> tuple[str | None, ApiRule | None]:
     return None, None
 
 
-def free_rule(view: View, given: Given) -> ApiRule:
+def free_rule(view: View, arguments: Arguments) -> ApiRule:
     """Return the rule that a request names, which has no group yet.
 
     Raises:
         CloudstackFault: there is no such rule, or it has one.
     """
-    rule = view.api.rules.get(given.need("lbruleid"))
+    rule = view.api.rules.get(arguments.need("lbruleid"))
     if rule is None:
         raise wrong("Unable to find loadbalancer by lbRuleId")
     for group in view.catalogue.groups.values():
@@ -47,13 +47,13 @@ def free_rule(view: View, given: Given) -> ApiRule:
     return rule
 
 
-def bounds_of(given: Given, group: Group | None) -> tuple[int, int]:
+def bounds_of(arguments: Arguments, group: Group | None) -> tuple[int, int]:
     """Return the bounds that a request gives; what it leaves out stays."""
-    least, most = given.number("minmembers"), given.number("maxmembers")
+    least, most = arguments.number("minmembers"), arguments.number("maxmembers")
     if least is None:
-        least = given.need_number("minmembers") if group is None else group.minimum
+        least = arguments.need_number("minmembers") if group is None else group.minimum
     if most is None:
-        most = given.need_number("maxmembers") if group is None else group.maximum
+        most = arguments.need_number("maxmembers") if group is None else group.maximum
     if least < 1:
         raise wrong(f"minmembers is an invalid value: {least}")
     if most < 1:
@@ -63,26 +63,26 @@ def bounds_of(given: Given, group: Group | None) -> tuple[int, int]:
     return least, most
 
 
-def interval_of(given: Given, before: int) -> int:
+def interval_of(arguments: Arguments, before: int) -> int:
     """Return the interval in seconds; left out, the one before.
 
     Raises:
         CloudstackFault: it is less than a second.
     """
-    interval = given.number("interval")
+    interval = arguments.number("interval")
     interval = before if interval is None else interval
     if interval < 1:
         raise wrong(f"interval is an invalid value: {interval}")
     return interval
 
 
-def policies_of(view: View, given: Given, way: str, interval: int) -> Sequence[str]:
+def policies_of(view: View, arguments: Arguments, way: str, interval: int) -> Sequence[str]:
     """Return the ids of the policies for one direction."""
     parameter, action = f"scale{way}policyids", f"SCALE{way.upper()}"
-    uuids = given.many(parameter) or ()
+    uuids = arguments.many(parameter) or ()
     if not uuids:
         raise wrong(f"AutoScale VM group must have at least one Scale{way.capitalize()} policy")
-    ids = [view.found(given, parameter, uuid, Section.POLICIES) for uuid in uuids]
+    ids = [view.found(arguments, parameter, uuid, Section.POLICIES) for uuid in uuids]
     for entity_id in ids:
         policy = view.catalogue.policies[PolicyId(entity_id)]
         if policies.action_of(policy) != action:
@@ -98,11 +98,11 @@ def _refuse_short(duration: float, interval: int) -> None:
         )
 
 
-def updated(view: View, given: Given, group: Group) -> Mapping[str, Plain]:
+def updated(view: View, arguments: Arguments, group: Group) -> Mapping[str, Plain]:
     """Return the document of a group with what a request gives."""
     body: dict[str, Plain] = dict(entries(view.declared, Section.GROUPS)[group.id])
-    least, most = bounds_of(given, group)
-    interval = interval_of(given, round(group.interval))
+    least, most = bounds_of(arguments, group)
+    interval = interval_of(arguments, round(group.interval))
     kept = {
         entity_id: policies.action_of(view.catalogue.policies[entity_id])
         for entity_id in group.policies
@@ -110,8 +110,8 @@ def updated(view: View, given: Given, group: Group) -> Mapping[str, Plain]:
     }
     named: list[Plain] = []
     for way, action in (("up", policies.UP), ("down", policies.DOWN)):
-        if given.many(f"scale{way}policyids") is not None:
-            named += policies_of(view, given, way, interval)
+        if arguments.many(f"scale{way}policyids") is not None:
+            named += policies_of(view, arguments, way, interval)
         else:
             named += [entity_id for entity_id, does in kept.items() if does == action]
     others: list[Plain] = [entity_id for entity_id in group.named if kept.get(entity_id) is None]
@@ -120,13 +120,13 @@ def updated(view: View, given: Given, group: Group) -> Mapping[str, Plain]:
     return {**body, "min": least, "max": most, "interval": f"{interval}s", "policies": [*named, *others]}
 
 
-def name_of(given: Given) -> str | None:
+def name_of(arguments: Arguments) -> str | None:
     """Return the name that a request gives; ``None``: it gives none.
 
     Raises:
         CloudstackFault: it has other characters than CloudStack allows.
     """
-    name = given.text("name")
+    name = arguments.text("name")
     if name is not None and not _NAME.fullmatch(name):
         raise wrong(
             "Invalid AutoScale VM group name. It can contain the ASCII letters 'a' through 'z', the digits '0' through "

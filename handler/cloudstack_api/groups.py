@@ -12,7 +12,7 @@ from config.model.cloudstack_api import StateCase
 from config.model.sections import Section
 from config.units import GroupId
 from handler.cloudstack_api import policies
-from handler.cloudstack_api.call import Call, Ended, Lazily, Listed, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, changeable, ended
 from handler.cloudstack_api.faults import wrong
 from handler.cloudstack_api.group_requests import (
     USUAL_INTERVAL,
@@ -25,7 +25,7 @@ from handler.cloudstack_api.group_requests import (
     updated,
 )
 from handler.cloudstack_api.handles import Key
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.profiles import grace_of
 from handler.cloudstack_api.relations import is_disabled, is_off
 from handler.cloudstack_api.rendering import Prepared, Shown
@@ -88,14 +88,14 @@ def available(view: View, group: GroupId) -> int:
     return sum(state in _PRESENT for state in states)
 
 
-async def create(call: Call) -> Ended:
+async def create(call: Call) -> JobResult:
     """Carry out createAutoScaleVmGroup. The group is enabled, and its id begins with the name of its rule."""
-    given, view = call.given, call.view
-    rule = free_rule(view, given)
-    least, most = bounds_of(given, None)
-    interval = interval_of(given, USUAL_INTERVAL)
-    profile = view.find(given, "vmprofileid", Section.PROFILES)
-    up, down = policies_of(view, given, "up", interval), policies_of(view, given, "down", interval)
+    arguments, view = call.arguments, call.view
+    rule = free_rule(view, arguments)
+    least, most = bounds_of(arguments, None)
+    interval = interval_of(arguments, USUAL_INTERVAL)
+    profile = view.find(arguments, "vmprofileid", Section.PROFILES)
+    up, down = policies_of(view, arguments, "up", interval), policies_of(view, arguments, "down", interval)
     body: dict[str, Plain] = {
         "profile": profile,
         "balancers": [{"use": rule.balancer, "port": rule.port}],
@@ -106,33 +106,33 @@ async def create(call: Call) -> Ended:
         "policies": [*up, *down],
         "drain": f"{grace_of(view, profile)}s",
     }
-    name = name_of(given)
+    name = name_of(arguments)
     key = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
-    return Ended(key=key, uuid=view.uuid(key), name=name or rule.name)
+    return JobResult(key=key, uuid=view.uuid(key), name=name or rule.name)
 
 
-async def update(call: Call) -> Ended:
+async def update(call: Call) -> JobResult:
     """Carry out updateAutoScaleVmGroup. The profile and the rule of a group never change."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     key = changeable(call, Section.GROUPS)
-    group, name = view.catalogue.groups[GroupId(key[1])], name_of(given)
-    if given.values.keys() & _BOUND:
+    group, name = view.catalogue.groups[GroupId(key[1])], name_of(arguments)
+    if arguments.values.keys() & _BOUND:
         if not is_disabled(view, group.id):
             raise wrong(
                 "An AutoScale Vm Group can be updated with minMembers/maxMembers/Interval only when it is in disabled "
                 "state"
             )
-        await call.changes.replace(key, updated(view, given, group))
+        await call.changes.replace(key, updated(view, arguments, group))
     if name is not None:
         await call.changes.note(key, {**view.handle(key).details, "name": name})
     return ended(view, key)
 
 
-async def delete(call: Call) -> Ended:
+async def delete(call: Call) -> JobResult:
     """Carry out deleteAutoScaleVmGroup; ``cleanup`` removes its members first, whatever its state."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     key = changeable(call, Section.GROUPS)
-    group, cleanup = GroupId(key[1]), given.flag("cleanup") is True
+    group, cleanup = GroupId(key[1]), arguments.flag("cleanup") is True
     refusal, remedy = f"Cannot delete autoscale vm group : {view.name(key)}", "cleanup=true flag which will destroy"
     if not cleanup and not is_disabled(view, group):
         raise wrong(
@@ -146,28 +146,28 @@ async def delete(call: Call) -> Ended:
     return done
 
 
-async def enable(call: Call) -> Ended:
+async def enable(call: Call) -> JobResult:
     """Carry out enableAutoScaleVmGroup."""
     view = call.view
-    key: Key = Section.GROUPS, view.find(call.given, "id", Section.GROUPS)
+    key: Key = Section.GROUPS, view.find(call.arguments, "id", Section.GROUPS)
     _refuse_off(view, key)
     if is_disabled(view, GroupId(key[1])):
         await call.changes.perform(ResumeGroup(group=GroupId(key[1])))
     return ended(view, key)
 
 
-async def disable(call: Call) -> Ended:
+async def disable(call: Call) -> JobResult:
     """Carry out disableAutoScaleVmGroup: pause the group as a whole."""
     view = call.view
-    key: Key = Section.GROUPS, view.find(call.given, "id", Section.GROUPS)
+    key: Key = Section.GROUPS, view.find(call.arguments, "id", Section.GROUPS)
     if not is_disabled(view, GroupId(key[1])):
         await call.changes.perform(PauseGroup(group=GroupId(key[1])))
     return ended(view, key)
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listAutoScaleVmGroups."""
-    return Listed(kind="autoscalevmgroup", objects=Lazily(wanted(call), partial(shown, call.view)))
+    return ListResult(kind="autoscalevmgroup", objects=Lazily(wanted(call), partial(shown, call.view)))
 
 
 def wanted(call: Call) -> Sequence[str]:
@@ -176,20 +176,22 @@ def wanted(call: Call) -> Sequence[str]:
     Raises:
         CloudstackFault: a filter names nothing, or stands beside ``id``.
     """
-    given, view = call.given, call.view
-    if given.text("id") is not None and any(given.text(name) for name in ("lbruleid", "vmprofileid", "policyid")):
+    arguments, view = call.arguments, call.view
+    if arguments.text("id") is not None and any(
+        arguments.text(name) for name in ("lbruleid", "vmprofileid", "policyid")
+    ):
         raise wrong("When id is specified other parameters need not be specified")
-    ids = view.listed(given, Section.GROUPS)
-    if not given.values.keys() & {"name", "lbruleid", "vmprofileid", "policyid", "zoneid"}:
+    ids = view.listed(arguments, Section.GROUPS)
+    if not arguments.values.keys() & {"name", "lbruleid", "vmprofileid", "policyid", "zoneid"}:
         return ids
-    profile = view.wanted(given, "vmprofileid", Section.PROFILES)
-    policy = view.wanted(given, "policyid", Section.POLICIES)
-    return [entity_id for entity_id in ids if _fits(view, given, entity_id, profile, policy)]
+    profile = view.wanted(arguments, "vmprofileid", Section.PROFILES)
+    policy = view.wanted(arguments, "policyid", Section.POLICIES)
+    return [entity_id for entity_id in ids if _fits(view, arguments, entity_id, profile, policy)]
 
 
-def _fits(view: View, given: Given, entity_id: str, profile: str | None, policy: str | None) -> bool:
-    group, name = view.catalogue.groups[GroupId(entity_id)], given.text("name")
-    rule, zone = given.text("lbruleid"), given.text("zoneid")
+def _fits(view: View, arguments: Arguments, entity_id: str, profile: str | None, policy: str | None) -> bool:
+    group, name = view.catalogue.groups[GroupId(entity_id)], arguments.text("name")
+    rule, zone = arguments.text("lbruleid"), arguments.text("zoneid")
     recipe = view.catalogue.profiles[group.profile].recipe
     return (
         (name is None or view.name((Section.GROUPS, entity_id)) == name)

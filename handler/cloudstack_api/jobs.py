@@ -10,11 +10,11 @@ from typing import Final
 
 from config.model.sections import Section
 from config.units import AccountId, Instant, Seconds
-from handler.cloudstack_api.call import Ended, Listed
+from handler.cloudstack_api.call import JobResult, ListResult
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode, invalid, unknown_id
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
-from handler.cloudstack_api.parameters import Command, Given
+from handler.cloudstack_api.parameters import Arguments, Command
 from handler.cloudstack_api.rendering import Shown, without_nothing
 from handler.cloudstack_api.view import View, shown_time
 from handler.identity.actors import Actor
@@ -41,13 +41,13 @@ class Jobs:
     def __init__(self, store: CloudstackApiStore, now: Callable[[], Instant]) -> None:
         self._store, self._now = store, now
 
-    async def keep(self, command: Command, by: Actor, done: Ended | CloudstackFault, result: Shown) -> str:
+    async def keep(self, command: Command, by: Actor, done: JobResult | CloudstackFault, result: Shown) -> str:
         """Write a job that has just ended, and return its UUID.
 
         Raises:
             StoreError: it could not be written; what the command did stays.
         """
-        now, about = self._now(), done if isinstance(done, Ended) else None
+        now, about = self._now(), done if isinstance(done, JobResult) else None
         job = StoredJob(
             uuid=new_uuid(),
             command=command.name,
@@ -64,30 +64,30 @@ class Jobs:
         await asyncio.to_thread(self._store.save_job, job, Instant(now - KEPT))
         return job.uuid
 
-    async def query(self, given: Given, view: View) -> Shown:
+    async def query(self, arguments: Arguments, view: View) -> Shown:
         """Carry out queryAsyncJobResult.
 
         Raises:
             CloudstackFault: there is no such job, or it is another account's.
         """
-        uuid = given.need("jobid")
+        uuid = arguments.need("jobid")
         job = await asyncio.to_thread(self._store.job, uuid)
         if job is None:
-            raise unknown_id(given.command.envelope, "jobid", uuid)
+            raise unknown_id(arguments.command.envelope, "jobid", uuid)
         if not is_own(view, job):
             text = f"{view.by.name} does not have permission to view job {uuid}"
             raise CloudstackFault(FaultCode.ACCOUNT, text)
         return _shown(view, job)
 
-    async def listed(self, given: Given, view: View) -> Listed:
+    async def listed(self, arguments: Arguments, view: View) -> ListResult:
         """Carry out listAsyncJobs."""
-        begin = time_given(given, "startdate")
-        found = [job for job in await self.own(given, view) if begin is None or job.made_at >= begin]
-        return Listed(kind="asyncjobs", objects=[_shown(view, job) for job in found])
+        begin = time_given(arguments, "startdate")
+        found = [job for job in await self.own(arguments, view) if begin is None or job.made_at >= begin]
+        return ListResult(kind="asyncjobs", objects=[_shown(view, job) for job in found])
 
-    async def own(self, given: Given, view: View) -> list[StoredJob]:
+    async def own(self, arguments: Arguments, view: View) -> list[StoredJob]:
         """Return the newest jobs of the accounts that a list is about, as far as the caller may see them."""
-        wanted = wanted_accounts(given, view.by, view.accounts)
+        wanted = wanted_accounts(arguments, view.by, view.accounts)
         found = await asyncio.to_thread(self._store.jobs, Instant(self._now() - KEPT), _MOST)
         return [job for job in found if is_own(view, job) and (wanted is None or job.account in wanted)]
 
@@ -97,13 +97,13 @@ def is_own(view: View, job: StoredJob) -> bool:
     return job.user == view.by.name or view.by.grants.holds(AccountId(job.account))
 
 
-def time_given(given: Given, name: str) -> Instant | None:
+def time_given(arguments: Arguments, name: str) -> Instant | None:
     """Return the instant that a parameter names; ``None``: it is not given.
 
     Raises:
         CloudstackFault: it is none.
     """
-    text = given.text(name)
+    text = arguments.text(name)
     if text is None:
         return None
     for form in _FORMS:
@@ -112,10 +112,10 @@ def time_given(given: Given, name: str) -> Instant | None:
         except ValueError:
             continue
         return Instant((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
-    raise invalid(given.command.envelope, name, text[:100])
+    raise invalid(arguments.command.envelope, name, text[:100])
 
 
-def _code(fault: Ended | CloudstackFault) -> int:
+def _code(fault: JobResult | CloudstackFault) -> int:
     return int(fault.code) if isinstance(fault, CloudstackFault) else 0
 
 

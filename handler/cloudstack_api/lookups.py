@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from config.model.catalogue import CloudstackRecipe
 from config.model.sections import Section
 from config.units import ProfileId
-from handler.cloudstack_api.call import Call, Listed
+from handler.cloudstack_api.call import Call, ListResult
 from handler.cloudstack_api.faults import unknown_id
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
 from handler.cloudstack_api.rendering import Shown
@@ -26,7 +26,7 @@ _ACCOUNT_TYPES: Mapping[CloudStackRole, int] = {
 }
 
 
-async def zones(call: Call) -> Listed:
+async def zones(call: Call) -> ListResult:
     """Carry out listZones."""
     found: list[Shown] = [
         {
@@ -39,10 +39,10 @@ async def zones(call: Call) -> Listed:
         }
         for zone_id, zone in call.view.api.zones.items()
     ]
-    return Listed(kind="zone", objects=_asked(call, found))
+    return ListResult(kind="zone", objects=_asked(call, found))
 
 
-async def templates(call: Call) -> Listed:
+async def templates(call: Call) -> ListResult:
     """Carry out listTemplates. One that several zones have is listed for each."""
     names = {zone_id: zone.templates for zone_id, zone in call.view.api.zones.items()}
     found: list[Shown] = []
@@ -58,13 +58,13 @@ async def templates(call: Call) -> Listed:
                 "isready": True,
             }
         )
-    return Listed(kind="template", objects=_asked(call, found, "zoneid"))
+    return ListResult(kind="template", objects=_asked(call, found, "zoneid"))
 
 
-async def offerings(call: Call) -> Listed:
+async def offerings(call: Call) -> ListResult:
     """Carry out listServiceOfferings. One that several zones have is listed once: it is the whole cloud's."""
     names = {zone_id: zone.offerings for zone_id, zone in call.view.api.zones.items()}
-    zone = call.given.text("zoneid")
+    zone = call.arguments.text("zoneid")
     known = {
         offering: name
         for zone_id, offering, name in _of_zones(call.view, names, "offering")
@@ -74,10 +74,10 @@ async def offerings(call: Call) -> Listed:
         {"id": offering, "name": name, "displaytext": name, "iscustomized": False, "state": "Active"}
         for offering, name in known.items()
     ]
-    return Listed(kind="serviceoffering", objects=_asked(call, found))
+    return ListResult(kind="serviceoffering", objects=_asked(call, found))
 
 
-async def rules(call: Call) -> Listed:
+async def rules(call: Call) -> ListResult:
     """Carry out listLoadBalancerRules."""
     found: list[Shown] = [
         {
@@ -90,13 +90,13 @@ async def rules(call: Call) -> Listed:
         }
         for rule_id, rule in call.view.api.rules.items()
     ]
-    return Listed(kind="loadbalancerrule", objects=_asked(call, found))
+    return ListResult(kind="loadbalancerrule", objects=_asked(call, found))
 
 
-async def users(call: Call) -> Listed:
+async def users(call: Call) -> ListResult:
     """Carry out listUsers: those of accounts that are the caller's, and the caller."""
-    view, name = call.view, call.given.text("username")
-    wanted = wanted_accounts(call.given, view.by, view.accounts)
+    view, name = call.view, call.arguments.text("username")
+    wanted = wanted_accounts(call.arguments, view.by, view.accounts)
     found = [
         _shown_user(view, user)
         for user in view.users.users()
@@ -104,13 +104,13 @@ async def users(call: Call) -> Listed:
         and (wanted is None or user.account in wanted)
         and name in {None, user.display_name}
     ]
-    return Listed(kind="user", objects=_asked(call, found, keyed="username"))
+    return ListResult(kind="user", objects=_asked(call, found, keyed="username"))
 
 
-async def accounts(call: Call) -> Listed:
+async def accounts(call: Call) -> ListResult:
     """Carry out listAccounts: the caller's own, and those that are the caller's to administer."""
     view = call.view
-    wanted = wanted_accounts(call.given, view.by, view.accounts)
+    wanted = wanted_accounts(call.arguments, view.by, view.accounts)
     found: list[Shown] = [
         {
             "id": account.uuid,
@@ -123,10 +123,10 @@ async def accounts(call: Call) -> Listed:
         if (account.id == view.by.account or view.by.grants.holds(account.id))
         and (wanted is None or account.id in wanted)
     ]
-    return Listed(kind="account", objects=_asked(call, found))
+    return ListResult(kind="account", objects=_asked(call, found))
 
 
-async def domains(call: Call) -> Listed:
+async def domains(call: Call) -> ListResult:
     """Carry out listDomains: those of the caller's accounts, and those above them."""
     view = call.view
     own = [each for each in view.accounts.all() if each.id == view.by.account or view.by.grants.holds(each.id)]
@@ -142,7 +142,7 @@ async def domains(call: Call) -> Listed:
         for domain in view.accounts.domains.values()
         if domain.id in known
     ]
-    return Listed(kind="domain", objects=_asked(call, found))
+    return ListResult(kind="domain", objects=_asked(call, found))
 
 
 def _shown_user(view: View, user: StoredUser) -> Shown:
@@ -178,14 +178,14 @@ def _asked(call: Call, found: Iterable[Shown], *filters: str, keyed: str = "name
     Raises:
         CloudstackFault: it names an id that nothing has.
     """
-    given, keyword = call.given, (call.given.text("keyword") or "").lower()
+    arguments, keyword = call.arguments, (call.arguments.text("keyword") or "").lower()
     kept = [
         each
         for each in found
-        if all(given.text(name) in {None, each.get(name)} for name in ("id", "name", *filters))
+        if all(arguments.text(name) in {None, each.get(name)} for name in ("id", "name", *filters))
         and keyword in str(each[keyed]).lower()
     ]
-    wanted = given.text("id")
+    wanted = arguments.text("id")
     if wanted is not None and not kept:
-        raise unknown_id(given.command.envelope, "id", wanted)
+        raise unknown_id(arguments.command.envelope, "id", wanted)
     return kept

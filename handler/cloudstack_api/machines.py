@@ -9,7 +9,7 @@ from typing import Final
 from config.model.catalogue import CloudstackRecipe
 from config.model.sections import Section
 from config.units import GroupId
-from handler.cloudstack_api.call import Call, Listed
+from handler.cloudstack_api.call import Call, ListResult
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View, shown_time
 from handler.planning.status import MemberState, MemberStatus
@@ -26,18 +26,18 @@ _STATES: Final = {
 }
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listVirtualMachines. A member's id is derived from its name, which it never loses."""
-    given, view = call.given, call.view
-    group = view.wanted(given, "autoscalevmgroupid", Section.GROUPS)
-    groups = view.owned(given, Section.GROUPS) if group is None else (group,)
+    arguments, view = call.arguments, call.view
+    group = view.wanted(arguments, "autoscalevmgroupid", Section.GROUPS)
+    groups = view.owned(arguments, Section.GROUPS) if group is None else (group,)
     found = [shown for entity_id in groups for shown in _of_group(call, entity_id)]
     for name in ("id", "name"):
-        wanted = given.text(name)
+        wanted = arguments.text(name)
         if wanted is not None:
             found = [each for each in found if each[name] == wanted]
-    keyword = (given.text("keyword") or "").lower()
-    return Listed(kind="virtualmachine", objects=[each for each in found if keyword in str(each["name"]).lower()])
+    keyword = (arguments.text("keyword") or "").lower()
+    return ListResult(kind="virtualmachine", objects=[each for each in found if keyword in str(each["name"]).lower()])
 
 
 def _of_group(call: Call, group: str) -> Iterator[Shown]:

@@ -46,7 +46,7 @@ class Kind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CommandParameter:
     """One parameter of a command."""
 
     name: str
@@ -68,7 +68,7 @@ class Command:
     """The key on top of its answer, without ``response``."""
     entity: str = ""
     """The key of its object or objects below that; empty: it only succeeds."""
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[CommandParameter, ...] = ()
     is_job: bool = False
     """It answers with a job, whose result says what became of it."""
     makes: bool = False
@@ -84,7 +84,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Arguments:
     """The parameters of one request, of the types that its command declares."""
 
     command: Command
@@ -154,7 +154,7 @@ def lowered(parameters: Mapping[str, str]) -> Mapping[str, str]:
     return found
 
 
-def read(command: Command, parameters: Mapping[str, str]) -> Given:
+def read(command: Command, parameters: Mapping[str, str]) -> Arguments:
     """Read what a request gives to a command.
 
     Args:
@@ -176,10 +176,10 @@ def read(command: Command, parameters: Mapping[str, str]) -> Given:
                 raise missing(command.envelope, parameter.name)
             continue
         values[parameter.name] = _read_one(command, parameter, text)
-    return Given(command, values)
+    return Arguments(command, values)
 
 
-def _read_one(command: Command, parameter: Parameter, text: str) -> object:
+def _read_one(command: Command, parameter: CommandParameter, text: str) -> object:
     if _CONTROL.search(text):
         raise wrong(f"Received value containing illegal ASCII non-printable characters for parameter {parameter.name}")
     if parameter.required and not text.strip():
@@ -208,7 +208,7 @@ def _maps(command: Command, parameters: Mapping[str, str]) -> Mapping[str, Mappi
         match = _INDEXED.fullmatch(name)
         if match is None:
             raise _malformed(base)
-        _read_one(command, Parameter(base, Kind.STRING, ""), text)
+        _read_one(command, CommandParameter(base, Kind.STRING, ""), text)
         entries.setdefault(base, {}).setdefault(int(match[2]), {})[match[3]] = text
     return {base: _joined(by_index[index] for index in sorted(by_index)) for base, by_index in entries.items()}
 
@@ -267,13 +267,13 @@ _READERS: Final[Mapping[Kind, Callable[[str], object]]] = {
 }
 
 
-def page_of(items: Sequence[_Item], given: Given) -> Sequence[_Item]:
+def page_of(items: Sequence[_Item], arguments: Arguments) -> Sequence[_Item]:
     """Return the part of a list that a request asks for.
 
     Raises:
         CloudstackFault: its page and size make no sense; the texts are CloudStack's.
     """
-    page, size = given.number("page"), given.number("pagesize")
+    page, size = arguments.number("page"), arguments.number("pagesize")
     if page is None and size == _ALL:
         return items
     if page is None and size is None:

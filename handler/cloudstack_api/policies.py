@@ -11,11 +11,11 @@ from config.model.catalogue import Condition, Policy
 from config.model.sections import Section
 from config.units import ConditionId, GroupId, PolicyId
 from handler.cloudstack_api import conditions
-from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
 from handler.cloudstack_api.faults import wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.relations import groups_of_policy, refuse_running, refuse_used
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View
@@ -49,28 +49,28 @@ def shown(view: View, entity_id: str) -> Shown:
     }
 
 
-async def create(call: Call) -> Ended:
+async def create(call: Call) -> JobResult:
     """Carry out createAutoScalePolicy."""
-    given, view = call.given, call.view
-    refuse_another_owner(given, view.by)
-    action = _action(given)
-    duration, quiet_time = _spans(given)
+    arguments, view = call.arguments, call.view
+    refuse_another_owner(arguments, view.by)
+    action = _action(arguments)
+    duration, quiet_time = _spans(arguments)
     body = {
         **_CHANGES[action],
-        "when": _conditions(view, given),
+        "when": _conditions(view, arguments),
         "duration": f"{duration or 0}s",
         "quiet_time": f"{_QUIET_TIME if quiet_time is None else quiet_time}s",
     }
-    name = given.text("name") or f"{action.lower()} {new_uuid()[:8]}"
+    name = arguments.text("name") or f"{action.lower()} {new_uuid()[:8]}"
     key = await call.changes.make(Section.POLICIES, name, body, {})
-    return Ended(key=key, uuid=view.uuid(key), name=name)
+    return JobResult(key=key, uuid=view.uuid(key), name=name)
 
 
-async def update(call: Call) -> Ended:
+async def update(call: Call) -> JobResult:
     """Carry out updateAutoScalePolicy. The conditions are replaced as a set."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     key = changeable(call, Section.POLICIES)
-    duration, quiet_time = _spans(given)
+    duration, quiet_time = _spans(arguments)
     groups = groups_of_policy(view, key[1])
     refuse_running(view, groups, "Policy")
     body: dict[str, Plain] = dict(entries(view.declared, Section.POLICIES)[key[1]])
@@ -79,13 +79,13 @@ async def update(call: Call) -> Ended:
         body["duration"] = f"{duration}s"
     if quiet_time is not None:
         body["quiet_time"] = f"{quiet_time}s"
-    if given.many("conditionids") is not None:
-        body["when"] = list(_conditions(view, given))
-    await call.changes.replace(key, body, given.text("name"))
+    if arguments.many("conditionids") is not None:
+        body["when"] = list(_conditions(view, arguments))
+    await call.changes.replace(key, body, arguments.text("name"))
     return ended(view, key)
 
 
-async def delete(call: Call) -> Ended:
+async def delete(call: Call) -> JobResult:
     """Carry out deleteAutoScalePolicy."""
     key = changeable(call, Section.POLICIES)
     text = "Cannot delete AutoScale Policy when it is in use by one or more AutoScale Vm Groups"
@@ -95,25 +95,25 @@ async def delete(call: Call) -> Ended:
     return done
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listAutoScalePolicies. Policies that neither add nor remove are not shown."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     ids = [
         entity_id
-        for entity_id in view.listed(given, Section.POLICIES)
+        for entity_id in view.listed(arguments, Section.POLICIES)
         if action_of(view.catalogue.policies[PolicyId(entity_id)])
     ]
-    condition = view.wanted(given, "conditionid", Section.CONDITIONS)
+    condition = view.wanted(arguments, "conditionid", Section.CONDITIONS)
     if condition is not None:
         ids = [entity_id for entity_id in ids if condition in view.catalogue.policies[PolicyId(entity_id)].when]
-    group = view.wanted(given, "vmgroupid", Section.GROUPS)
+    group = view.wanted(arguments, "vmgroupid", Section.GROUPS)
     if group is not None:
         ids = [entity_id for entity_id in ids if entity_id in view.catalogue.groups[GroupId(group)].named]
-    if given.text("action") is not None:
-        action = _action(given)
+    if arguments.text("action") is not None:
+        action = _action(arguments)
         ids = [entity_id for entity_id in ids if action_of(view.catalogue.policies[PolicyId(entity_id)]) == action]
-    name = given.text("name")
-    return Listed(
+    name = arguments.text("name")
+    return ListResult(
         kind="autoscalepolicy",
         objects=[
             shown(view, entity_id)
@@ -123,16 +123,16 @@ async def listed(call: Call) -> Listed:
     )
 
 
-def _action(given: Given) -> str:
-    action = given.need("action").upper()
+def _action(arguments: Arguments) -> str:
+    action = arguments.need("action").upper()
     if action not in _CHANGES:
         raise wrong(f"action is invalid. Supported actions are: [{UP}, {DOWN}]")
     return action
 
 
-def _spans(given: Given) -> tuple[int | None, int | None]:
+def _spans(arguments: Arguments) -> tuple[int | None, int | None]:
     """Return the duration and the quiet time of a request, in seconds; ``None``: not given."""
-    duration, quiet_time = given.number("duration"), given.number("quiettime")
+    duration, quiet_time = arguments.number("duration"), arguments.number("quiettime")
     if duration is not None and duration < 0:
         raise wrong(f"duration is an invalid value: {duration}")
     if quiet_time is not None and quiet_time < 0:
@@ -140,12 +140,12 @@ def _spans(given: Given) -> tuple[int | None, int | None]:
     return duration, quiet_time
 
 
-def _conditions(view: View, given: Given) -> Sequence[str]:
+def _conditions(view: View, arguments: Arguments) -> Sequence[str]:
     """Return the ids of the conditions that a request names: at least one, and one for each counter."""
-    wanted = given.many("conditionids") or ()
+    wanted = arguments.many("conditionids") or ()
     if not wanted:
         raise wrong("AutoScale policy must have at least one condition")
-    ids = [view.found(given, "conditionids", uuid, Section.CONDITIONS) for uuid in wanted]
+    ids = [view.found(arguments, "conditionids", uuid, Section.CONDITIONS) for uuid in wanted]
     found = [view.catalogue.conditions[ConditionId(entity_id)] for entity_id in ids]
     counters = [each.counter for each in found if isinstance(each, Condition)]
     if len(set(counters)) < len(counters):

@@ -11,12 +11,12 @@ from config.document.places import Plain
 from config.model.catalogue import CloudstackRecipe, Group
 from config.model.sections import Section
 from config.units import ProfileId
-from handler.cloudstack_api.call import Call, Ended, Listed, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
 from handler.cloudstack_api.deploying import deploy_keys, shown_deploy_parameters
 from handler.cloudstack_api.faults import unknown_id, wrong
 from handler.cloudstack_api.handles import Key, new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.relations import groups_of_profile, refuse_running, refuse_used
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.snmp_access import AGENT_KEYS, agent_of, given_agent
@@ -65,29 +65,29 @@ def grace_of(view: View, profile: str) -> str:
     return str(round(groups[0].drain)) if groups else _USUAL_GRACE
 
 
-async def create(call: Call) -> Ended:
+async def create(call: Call) -> JobResult:
     """Carry out createAutoScaleVmProfile."""
-    given, view = call.given, call.view
-    refuse_another_owner(given, view.by)
-    zone = given.need("zoneid")
+    arguments, view = call.arguments, call.view
+    refuse_another_owner(arguments, view.by)
+    zone = arguments.need("zoneid")
     known = view.api.zones.get(zone)
     if known is None:
-        raise unknown_id(given.command.envelope, "zoneid", zone)
+        raise unknown_id(arguments.command.envelope, "zoneid", zone)
     cloud = known.cloud_of(view.by.name)
     body: dict[str, Plain] = {"cloud": cloud, "zone": zone, "networks": list(known.networks)}
     details = {GRACE: _USUAL_GRACE}
     _write(call, body, details)
-    name = f"{given.need('templateid')[:30]} {new_uuid()[:8]}"
+    name = f"{arguments.need('templateid')[:30]} {new_uuid()[:8]}"
     key = await call.changes.make(Section.PROFILES, name, body, details)
-    return Ended(key=key, uuid=view.uuid(key), name=name)
+    return JobResult(key=key, uuid=view.uuid(key), name=name)
 
 
-async def update(call: Call) -> Ended:
+async def update(call: Call) -> JobResult:
     """Carry out updateAutoScaleVmProfile. What is given replaces what was, groups included that drain by it."""
-    given, view = call.given, call.view
+    arguments, view = call.arguments, call.view
     key = changeable(call, Section.PROFILES)
     groups = groups_of_profile(view, key[1])
-    if given.values.keys() - _FREE:
+    if arguments.values.keys() - _FREE:
         refuse_running(view, groups, "Vm Profile")
     body: dict[str, Plain] = dict(entries(view.declared, Section.PROFILES)[key[1]])
     details = dict(view.handle(key).details)
@@ -102,7 +102,7 @@ async def update(call: Call) -> Ended:
     return ended(view, key)
 
 
-async def delete(call: Call) -> Ended:
+async def delete(call: Call) -> JobResult:
     """Carry out deleteAutoScaleVmProfile."""
     key = changeable(call, Section.PROFILES)
     refuse_used(call.view, key, wrong("Cannot delete AutoScale Vm Profile when it is in use by one more vm groups"))
@@ -111,18 +111,18 @@ async def delete(call: Call) -> Ended:
     return done
 
 
-async def listed(call: Call) -> Listed:
+async def listed(call: Call) -> ListResult:
     """Carry out listAutoScaleVmProfiles."""
-    given, view = call.given, call.view
-    objects = [shown(view, entity_id) for entity_id in view.listed(given, Section.PROFILES)]
+    arguments, view = call.arguments, call.view
+    objects = [shown(view, entity_id) for entity_id in view.listed(arguments, Section.PROFILES)]
     for name in ("templateid", "serviceofferingid", "zoneid"):
-        wanted = given.text(name)
+        wanted = arguments.text(name)
         if wanted is not None:
             objects = [each for each in objects if each.get(name) == wanted]
-    part = given.text("otherdeployparams")
+    part = arguments.text("otherdeployparams")
     if part is not None:
         objects = [each for each in objects if part in str(each.get("otherdeployparams"))]
-    return Listed(kind="autoscalevmprofile", objects=objects)
+    return ListResult(kind="autoscalevmprofile", objects=objects)
 
 
 def _write(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
@@ -131,18 +131,18 @@ def _write(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
     Raises:
         CloudstackFault: a value is none.
     """
-    given = call.given
+    arguments = call.arguments
     for parameter, name in (("templateid", "template"), ("serviceofferingid", "offering")):
-        if given.text(parameter) is not None:
-            body[name] = given.need(parameter)
-    _write_grace(given, details)
+        if arguments.text(parameter) is not None:
+            body[name] = arguments.need(parameter)
+    _write_grace(arguments, details)
     _write_user(call, body, details)
-    more = given.pairs("otherdeployparams")
+    more = arguments.pairs("otherdeployparams")
     if more is not None:
         body.update(deploy_keys(more, body))
-    if given.text("userdata") is not None:
-        body["user_data"] = _decoded(given.need("userdata"))
-    agent = given_agent(given)
+    if arguments.text("userdata") is not None:
+        body["user_data"] = _decoded(arguments.need("userdata"))
+    agent = given_agent(arguments)
     if agent:
         details.update(agent)
         body["snmp"] = access = agent_of(call, agent, body.get("snmp"))
@@ -150,10 +150,10 @@ def _write(call: Call, body: dict[str, Plain], details: dict[str, str]) -> None:
             details.pop("snmpcommunity", None)
 
 
-def _write_grace(given: Given, details: dict[str, str]) -> None:
-    grace = given.number(GRACE)
+def _write_grace(arguments: Arguments, details: dict[str, str]) -> None:
+    grace = arguments.number(GRACE)
     if grace is None:
-        grace = given.number("destroyvmgraceperiod")
+        grace = arguments.number("destroyvmgraceperiod")
     if grace is None:
         return
     if grace < 0:
@@ -167,13 +167,13 @@ def _write_user(call: Call, body: dict[str, Plain], details: dict[str, str]) -> 
     Raises:
         CloudstackFault: there is no such user, it is another account's, or no cloud is declared with its keys.
     """
-    wanted = call.given.text(_USER)
+    wanted = call.arguments.text(_USER)
     if wanted is None:
         return
     known = call.operations.users.known.users()
     found = next((user for user in known if user.uuid == wanted), None)
     if found is None or not call.view.by.grants.holds(found.account):
-        raise unknown_id(call.given.command.envelope, _USER, wanted)
+        raise unknown_id(call.arguments.command.envelope, _USER, wanted)
     if found.account != call.view.by.account:
         raise wrong("AutoScale User id does not belong to the same account")
     zone = str(body["zone"])

@@ -24,7 +24,7 @@ XML: Final = "text/xml; charset=UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RenderedAnswer:
     """An answer, ready to send."""
 
     status: int
@@ -44,7 +44,7 @@ class Prepared(dict[str, Value]):
         return _json(self)
 
 
-def answer(envelope: str, content: Shown, form: str, status: int = 200) -> Answer:
+def answer(envelope: str, content: Shown, form: str, status: int = 200) -> RenderedAnswer:
     """Write an answer.
 
     Args:
@@ -55,17 +55,17 @@ def answer(envelope: str, content: Shown, form: str, status: int = 200) -> Answe
     """
     if form.lower() == "json":
         fields = (f"{json.dumps(name)}:{_text(value)}" for name, value in content.items() if value is not None)
-        return Answer(status, JSON, f"{{{json.dumps(envelope)}:{{{','.join(fields)}}}}}".encode())
+        return RenderedAnswer(status, JSON, f"{{{json.dumps(envelope)}:{{{','.join(fields)}}}}}".encode())
     inner = "".join(_element(name, value) for name, value in without_nothing(content).items())
     text = f'<?xml version="1.0" encoding="UTF-8"?><{envelope} cloud-stack-version="trimtab">{inner}</{envelope}>'
-    return Answer(status, XML, text.encode("utf-8", "replace"))
+    return RenderedAnswer(status, XML, text.encode("utf-8", "replace"))
 
 
-def fault_answer(envelope: str, fault: CloudstackFault, form: str) -> Answer:
+def fault_answer(envelope: str, fault: CloudstackFault, form: str) -> RenderedAnswer:
     """Write an error, with its text in one line for the header."""
     found = answer(envelope, {"uuidList": (), **shown_fault(fault)}, form, int(fault.code))
     line = "".join(letter if letter.isprintable() and letter.isascii() else "?" for letter in fault.text)
-    return Answer(found.status, found.kind, found.body, line)
+    return RenderedAnswer(found.status, found.kind, found.body, line)
 
 
 def shown_fault(fault: CloudstackFault) -> Shown:

@@ -12,18 +12,18 @@ from config.model.sections import Section
 from config.units import Seconds
 from handler import logs
 from handler.cloudstack_api import conditions, counters, details, events, groups, lookups, machines, policies, profiles
-from handler.cloudstack_api.call import Call, Ended, Listed
+from handler.cloudstack_api.call import Call, JobResult, ListResult
 from handler.cloudstack_api.changes import Changes
 from handler.cloudstack_api.commands import COMMANDS, ROOT_ONLY, described
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode, unauthorized
 from handler.cloudstack_api.handles import Handles
 from handler.cloudstack_api.jobs import Jobs
 from handler.cloudstack_api.owners import is_root_admin
-from handler.cloudstack_api.parameters import PAGE_AT_MOST, Command, Given, lowered, page_of, read
-from handler.cloudstack_api.rendering import Answer, Shown, answer, fault_answer, listed, shown_failure
+from handler.cloudstack_api.parameters import PAGE_AT_MOST, Arguments, Command, lowered, page_of, read
+from handler.cloudstack_api.rendering import RenderedAnswer, Shown, answer, fault_answer, listed, shown_failure
 from handler.cloudstack_api.signatures import is_signed, is_timely, named
-from handler.cloudstack_api.view import Kept, View, keys_in
-from handler.engine.declared import Declared
+from handler.cloudstack_api.view import AnswerCache, View, keys_in
+from handler.engine.declared import Declaration
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
 from handler.identity.rights import Verb
@@ -36,7 +36,7 @@ _AT_ONCE: Final = 50
 """Objects of a list that are written on the event loop; longer lists are written beside it."""
 _NO_SECRET: Final = "no key pair has this secret"  # noqa: S105  # so that an unknown key takes as long as a known one
 
-_ACTS: Final[Mapping[str, Callable[[Call], Awaitable[Ended]]]] = {
+_ACTS: Final[Mapping[str, Callable[[Call], Awaitable[JobResult]]]] = {
     "createcounter": counters.create,
     "deletecounter": counters.delete,
     "createcondition": conditions.create,
@@ -56,7 +56,7 @@ _ACTS: Final[Mapping[str, Callable[[Call], Awaitable[Ended]]]] = {
     "addresourcedetail": details.add,
     "removeresourcedetail": details.remove,
 }
-_LISTS: Final[Mapping[str, Callable[[Call], Awaitable[Listed]]]] = {
+_LISTS: Final[Mapping[str, Callable[[Call], Awaitable[ListResult]]]] = {
     "listcounters": counters.listed,
     "listconditions": conditions.listed,
     "listautoscalepolicies": policies.listed,
@@ -91,16 +91,16 @@ class CloudstackCommands:
         self._jobs = Jobs(engine.parts.store, operations.now)
         self._rates = Allowances(API_TOKEN)
         self._turn = asyncio.Lock()
-        self._covered: Declared | None = None
-        self._kept = Kept()
-        self._kept_of: tuple[Declared, int] | None = None
+        self._covered: Declaration | None = None
+        self._kept = AnswerCache()
+        self._kept_of: tuple[Declaration, int] | None = None
 
     @property
     def api(self) -> CloudstackApi | None:
         """What the file declares of it; ``None``: it is not served."""
         return self._engine.catalogue().cloudstack_api
 
-    async def answer(self, api: CloudstackApi, parameters: Mapping[str, str], peer: str) -> Answer:
+    async def answer(self, api: CloudstackApi, parameters: Mapping[str, str], peer: str) -> RenderedAnswer:
         """Answer a request.
 
         Args:
@@ -155,31 +155,31 @@ class CloudstackCommands:
             )
         return by
 
-    async def _carried_out(self, api: CloudstackApi, given: Given, by: Actor) -> Shown:
+    async def _carried_out(self, api: CloudstackApi, arguments: Arguments, by: Actor) -> Shown:
         await self._cover()
-        name = given.command.name.lower()
+        name = arguments.command.name.lower()
         if name in _ACTS:
             async with self._turn:
-                return await self._job(self._call(api, given, by))
-        call = self._call(api, given, by)
+                return await self._job(self._call(api, arguments, by))
+        call = self._call(api, arguments, by)
         match name:
             case "queryasyncjobresult":
-                return await self._jobs.query(given, call.view)
+                return await self._jobs.query(arguments, call.view)
             case "listcapabilities":
                 return {"capability": _capabilities()}
             case "listapis":
-                return _apis(given, by)
+                return _apis(arguments, by)
             case "listasyncjobs":
-                found = await self._jobs.listed(given, call.view)
+                found = await self._jobs.listed(arguments, call.view)
             case "listevents":
                 store, now = self._engine.parts.store, self._operations.now()
-                found = await events.listed(given, call.view, self._jobs, store, now)
+                found = await events.listed(arguments, call.view, self._jobs, store, now)
             case _:
                 found = await _LISTS[name](call)
         objects = found.objects
         if len(objects) <= _AT_ONCE:
-            return listed(found.kind, page_of(objects, given), len(objects))
-        return listed(found.kind, await asyncio.to_thread(page_of, objects, given), len(objects))
+            return listed(found.kind, page_of(objects, arguments), len(objects))
+        return listed(found.kind, await asyncio.to_thread(page_of, objects, arguments), len(objects))
 
     async def _job(self, call: Call) -> Shown:
         """Carry a command out, and keep what became of it as a job.
@@ -187,7 +187,7 @@ class CloudstackCommands:
         Raises:
             CloudstackFault: it is refused at once, as CloudStack does: a parameter is wrong, or it makes something.
         """
-        command, by = call.given.command, call.view.by
+        command, by = call.arguments.command, call.view.by
         try:
             done = await _ACTS[command.name.lower()](call)
         except CloudstackFault as fault:
@@ -206,9 +206,9 @@ class CloudstackCommands:
         """Return the view of a call's caller, as it is now."""
         return self._view(call.view.api, call.view.by)
 
-    def _call(self, api: CloudstackApi, given: Given, by: Actor) -> Call:
+    def _call(self, api: CloudstackApi, arguments: Arguments, by: Actor) -> Call:
         return Call(
-            given=given,
+            arguments=arguments,
             view=self._view(api, by),
             changes=Changes(self._operations, self._handles, by),
             operations=self._operations,
@@ -227,11 +227,11 @@ class CloudstackCommands:
             kept=self._last_shown(declared),
         )
 
-    def _last_shown(self, declared: Declared) -> Kept:
+    def _last_shown(self, declared: Declaration) -> AnswerCache:
         """Return what is kept of the last answers, as long as nothing has changed that they show."""
         of = declared, self._handles.version
         if self._kept_of is None or self._kept_of[0] is not declared or self._kept_of[1] != of[1]:
-            self._kept, self._kept_of = Kept(), of
+            self._kept, self._kept_of = AnswerCache(), of
         return self._kept
 
     async def _cover(self) -> None:
@@ -247,8 +247,8 @@ def _may(by: Actor, command: Command) -> bool:
     return Verb.READ in by.grants.verbs and (command.name not in ROOT_ONLY or is_root_admin(by))
 
 
-def _apis(given: Given, by: Actor) -> Shown:
-    wanted = given.text("name")
+def _apis(arguments: Arguments, by: Actor) -> Shown:
+    wanted = arguments.text("name")
     shown = described(
         command for command in COMMANDS.values()
         if _may(by, command) and (wanted is None or command.name.lower() == wanted.lower())

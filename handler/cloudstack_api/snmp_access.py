@@ -13,7 +13,7 @@ from config.model.sections import Section
 from config.units import ProfileId
 from handler.cloudstack_api.call import Call
 from handler.cloudstack_api.faults import wrong
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.operations.declaration_proposals import entries
 
 AGENT_KEYS: Final = ("snmpcommunity", "snmpport")
@@ -21,15 +21,15 @@ _PUBLIC: Final = "public"
 _LAST_PORT: Final = 65535
 
 
-def given_agent(given: Given) -> Mapping[str, str]:
+def given_agent(arguments: Arguments) -> Mapping[str, str]:
     """Return what a request says of the agents, in today's form or that of 2012.
 
     Raises:
         CloudstackFault: a counter parameter is unknown, or the port is none.
     """
-    found = {name.lower(): value for name, value in (given.pairs("counterparam") or {}).items()}
+    found = {name.lower(): value for name, value in (arguments.pairs("counterparam") or {}).items()}
     for name in AGENT_KEYS:
-        value = given.values.get(name)
+        value = arguments.values.get(name)
         if value is not None:
             found[name] = str(value)
     unknown = sorted(set(found) - set(AGENT_KEYS))

@@ -14,9 +14,9 @@ from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant
 from handler.cloudstack_api.faults import unknown_id
 from handler.cloudstack_api.handles import Handles, Key
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
-from handler.cloudstack_api.parameters import Given
+from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.rendering import Prepared, Shown
-from handler.engine.declared import Declared
+from handler.engine.declared import Declaration
 from handler.identity.actors import Actor
 from handler.ports.cloudstack_api import StoredHandle
 from handler.runtime.group_runtime import GroupRuntime
@@ -27,7 +27,7 @@ _SECTIONS: Final = tuple(Section)
 
 
 @dataclass(slots=True, kw_only=True)
-class Kept:
+class AnswerCache:
     """What answers share for as long as neither the declaration nor a handle changes."""
 
     groups: dict[str, tuple[str, int, Prepared]] = field(default_factory=dict)
@@ -41,12 +41,12 @@ class View:
     """A caller, and the declaration in force. Entities in quarantine are not shown."""
 
     by: Actor
-    declared: Declared
+    declared: Declaration
     handles: Handles
     users: KnownUsers
     api: CloudstackApi
     runtimes: Mapping[GroupId, GroupRuntime]
-    kept: Kept
+    kept: AnswerCache
 
     @property
     def accounts(self) -> KnownAccounts:
@@ -68,21 +68,21 @@ class View:
             ordered = self.kept.order[section] = tuple(sorted(made_at, key=lambda each: (-made_at[each], each)))
         return (entity_id for entity_id in ordered if self.sees((section, entity_id)))
 
-    def listed(self, given: Given, section: Section) -> Sequence[str]:
+    def listed(self, arguments: Arguments, section: Section) -> Sequence[str]:
         """Return the ids that a list is about: one that is named, or those of the accounts that are asked for.
 
         Raises:
             CloudstackFault: there is no such entity or account.
         """
-        if given.text("id") is not None:
-            return (self.find(given, "id", section),)
-        keyword = (given.text("keyword") or "").lower()
-        owned = self.ids(section) if section is Section.COUNTERS else self.owned(given, section)
+        if arguments.text("id") is not None:
+            return (self.find(arguments, "id", section),)
+        keyword = (arguments.text("keyword") or "").lower()
+        owned = self.ids(section) if section is Section.COUNTERS else self.owned(arguments, section)
         return [each for each in owned if not keyword or keyword in self.name((section, each)).lower()]
 
-    def owned(self, given: Given, section: Section) -> Sequence[str]:
+    def owned(self, arguments: Arguments, section: Section) -> Sequence[str]:
         """Return the ids of what belongs to the accounts that a list is about. Raises as `listed`."""
-        wanted = wanted_accounts(given, self.by, self.accounts)
+        wanted = wanted_accounts(arguments, self.by, self.accounts)
         return [each for each in self.ids(section) if wanted is None or self.account((section, each)) in wanted]
 
     def sees(self, key: Key) -> bool:
@@ -116,29 +116,29 @@ class View:
         own = self.handles.of(key).details.get("name")
         return own or display_name(self.declared, key)
 
-    def find(self, given: Given, parameter: str, section: Section) -> str:
+    def find(self, arguments: Arguments, parameter: str, section: Section) -> str:
         """Return the id of the entity that a required parameter names.
 
         Raises:
             CloudstackFault: there is none in this section that the caller may see.
         """
-        return self.found(given, parameter, given.need(parameter), section)
+        return self.found(arguments, parameter, arguments.need(parameter), section)
 
-    def found(self, given: Given, parameter: str, uuid: str, section: Section) -> str:
+    def found(self, arguments: Arguments, parameter: str, uuid: str, section: Section) -> str:
         """Return the id of the entity with a UUID. Raises as `find`."""
         handle = self.handles.named(uuid)
         is_there = handle is not None and handle.section is section and is_in(self.declared, section, handle.id)
         if handle is None or not is_there or not self.sees((section, handle.id)):
-            raise unknown_id(given.command.envelope, parameter, uuid)
+            raise unknown_id(arguments.command.envelope, parameter, uuid)
         return handle.id
 
-    def wanted(self, given: Given, parameter: str, section: Section) -> str | None:
+    def wanted(self, arguments: Arguments, parameter: str, section: Section) -> str | None:
         """Return the id of the entity that a parameter names; ``None``: it is not given. Raises as `find`."""
-        uuid = given.text(parameter)
-        return None if uuid is None else self.found(given, parameter, uuid, section)
+        uuid = arguments.text(parameter)
+        return None if uuid is None else self.found(arguments, parameter, uuid, section)
 
 
-def ids_in(declared: Declared, section: Section) -> Iterator[str]:
+def ids_in(declared: Declaration, section: Section) -> Iterator[str]:
     """Yield the ids of what is declared in a section, by whichever owner, and in force."""
     in_force = _in_force(declared.catalogue, section)
     for entity_id in in_force:
@@ -146,7 +146,7 @@ def ids_in(declared: Declared, section: Section) -> Iterator[str]:
             yield entity_id
 
 
-def is_in(declared: Declared, section: Section, entity_id: str) -> bool:
+def is_in(declared: Declaration, section: Section, entity_id: str) -> bool:
     """Tell whether something is declared and in force."""
     key = (section.value, entity_id)
     return entity_id in _in_force(declared.catalogue, section) and (
@@ -154,14 +154,14 @@ def is_in(declared: Declared, section: Section, entity_id: str) -> bool:
     )
 
 
-def keys_in(declared: Declared) -> Iterator[Key]:
+def keys_in(declared: Declaration) -> Iterator[Key]:
     """Yield the keys of everything that this API can show."""
     for section in _SECTIONS:
         for entity_id in ids_in(declared, section):
             yield section, entity_id
 
 
-def display_name(declared: Declared, key: Key) -> str:
+def display_name(declared: Declaration, key: Key) -> str:
     """Return the display name of an entity; of an entry of the file, its id."""
     section, entity_id = key
     entity = declared.entities.get((section.value, entity_id))

@@ -44,7 +44,7 @@ class IdleGroup:
         return self.hourly - used.cloud_past_hour >= self.definition.group.maximum
 
 
-class Finding(enum.Enum):
+class IdleState(enum.Enum):
     """What an inventory says about an idle group."""
 
     SAME = "same"
@@ -94,13 +94,13 @@ def grows_only(plan: Plan) -> bool:
     return bool(plan.steps) and creates and not (plan.doubts or plan.vanished or plan.returned)
 
 
-def finding(idle: IdleGroup, inventory: Inventory) -> Finding:
+def idle_state(idle: IdleGroup, inventory: Inventory) -> IdleState:
     """Compare a group with an inventory."""
     if not inventory.complete or inventory.asked_at < idle.since:
-        return Finding.SILENT
+        return IdleState.SILENT
     servers = inventory.of(idle.group)
     same = len(servers) == len(idle.servers) and all(idle.servers.get(each.name) == each for each in servers)
-    return Finding.SAME if same else Finding.OTHER
+    return IdleState.SAME if same else IdleState.OTHER
 
 
 def _is_settled(member: Member) -> bool:

@@ -10,7 +10,7 @@ from config.errors import DriverError
 from config.model.catalogue import Cloud
 from config.units import GroupId, Instant
 from handler.convergence.evidence import Witnesses
-from handler.convergence.idle_groups import Finding, IdleGroup, finding
+from handler.convergence.idle_groups import IdleGroup, IdleState, idle_state
 from handler.convergence.inventory import AskedListing, Inventory, inventory_of
 from handler.convergence.traffic import CloudTraffic
 from handler.planning.world import Listing
@@ -23,7 +23,7 @@ class Compared:
     """What an inventory says about idle groups; a missing group: nothing."""
 
     asked_at: Instant
-    found: Mapping[GroupId, Finding]
+    found: Mapping[GroupId, IdleState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Inventories:
         if inventory is None:
             return Compared(asked_at=self.clock(), found={})
         found = dict(self._findings(orchestrator, inventory, idle))
-        same = [group for group, what in found.items() if what is Finding.SAME]
+        same = [group for group, what in found.items() if what is IdleState.SAME]
         self.witnesses.seen_unchanged(same, inventory.asked_at)
         return Compared(asked_at=inventory.asked_at, found=found)
 
@@ -80,11 +80,11 @@ class Inventories:
 
     def _findings(
         self, orchestrator: Orchestrator, inventory: Inventory, idle: Sequence[IdleGroup]
-    ) -> Iterator[tuple[GroupId, Finding]]:
+    ) -> Iterator[tuple[GroupId, IdleState]]:
         proof = isinstance(orchestrator, Proving) and orchestrator.proves_absence
         now = self.clock()
         used = self.store.creates(idle[0].group, inventory.cloud, now)
         for each in idle:
-            what = finding(each, inventory)
+            what = idle_state(each, inventory)
             quiet = each.has_room(used) and self.witnesses.are_idle(each.definition, now, proof=proof)
-            yield each.group, what if quiet or what is not Finding.SAME else Finding.OTHER
+            yield each.group, what if quiet or what is not IdleState.SAME else IdleState.OTHER

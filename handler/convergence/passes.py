@@ -17,7 +17,7 @@ from handler.planning.step_outcomes import StepOutcome
 from handler.planning.steps import MarkLeaving, Plan, Wait
 from handler.planning.world import Member, Phase, Record, World
 from handler.ports.stored import Creates, StoredGroup
-from trigger.guards.outdated_requests import Inventory
+from trigger.guards.outdated_requests import ListingCheck
 from trigger.requests import Pause
 
 _STORE_RETRY: Seconds = 5.0
@@ -50,7 +50,7 @@ class Pass:
     retries: tuple[str, ...]
     """What is tried again, and what could not be seen."""
 
-    inventory: Inventory | None = None
+    inventory: ListingCheck | None = None
     """What was seen, compared with what the store remembers; ``None``: the group is being deleted."""
     bound: bool = True
     """Balancers that were made for the group may still be there: it must not be forgotten yet."""

@@ -12,7 +12,7 @@ from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Catalogue, Cloud
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Definition
-from handler.planning.garbage import GarbageReport, Known, garbage_of
+from handler.planning.garbage import FleetRecords, GarbageReport, garbage_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, PartListing
 from handler.ports.balancer import Balancer
@@ -63,7 +63,7 @@ class GarbageSweep:
         )
         return GarbageReport(items=items, unseen=(*partly, *lacking, *unread))
 
-    def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> Known:
+    def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> FleetRecords:
         records = {record.name: record for group in definitions for record in self.store.members(group)}
         unknown: dict[GroupId, set[MemberName]] = {}
         for listing in listings:
@@ -72,7 +72,7 @@ class GarbageSweep:
                 if launch is not None and launch.group in definitions and server.name not in records:
                     unknown.setdefault(launch.group, set()).add(server.name)
         gone = (self.store.gone(group, names) for group, names in unknown.items())
-        return Known(
+        return FleetRecords(
             installation=self.installation,
             definitions=definitions,
             records=records,

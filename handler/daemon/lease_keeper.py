@@ -18,13 +18,13 @@ from config.errors import Refused, StoreError
 from config.units import Monotonic, Seconds
 from handler import logs
 from handler.daemon.own_file import declaration_digest
-from handler.leasing.lease import Held, Watched, held, may_act, may_take, watched
+from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
 from handler.leasing.workers import ClusterStatus, Looked, Presence, cluster_status
 from handler.runtime.loops import Guard
 from handler.store.schema import HEAD
 
 if TYPE_CHECKING:
-    from handler.store.postgresql_database import Term
+    from handler.store.postgresql_database import LeaseTerm
     from handler.store.postgresql_lease import PostgresqlLease
 
 _LOOKS_EVERY: Seconds = 1.0
@@ -58,7 +58,7 @@ class LeaseKeeper:
         self._span = span
         self._steady = steady
         self._file_problem = file_problem
-        self._state: Held | Watched | None = None
+        self._state: OwnLease | ObservedLease | None = None
         self._seen: Looked | None = None
         self._ahead = 0.0
         self._guard = Guard("lease")
@@ -75,7 +75,7 @@ class LeaseKeeper:
     def left(self) -> Seconds:
         """How long this worker may act if the lease is not renewed; 0 or below: it may not."""
         state = self._state
-        return state.until - self._steady() if isinstance(state, Held) else 0.0
+        return state.until - self._steady() if isinstance(state, OwnLease) else 0.0
 
     @property
     def ahead(self) -> Seconds:
@@ -136,7 +136,7 @@ class LeaseKeeper:
             before = other.age
             await asyncio.sleep(_QUICKLY)
 
-    async def obtain(self) -> Term:
+    async def obtain(self) -> LeaseTerm:
         """Wait until the lease is this process's."""
         while True:
             term = await self._guard.run(self._tried)
@@ -177,7 +177,7 @@ class LeaseKeeper:
         state, self._state = self._state, None
         self.handing_over.clear()
         self._rests_until = Monotonic(self._steady() + self._span)
-        if isinstance(state, Held):
+        if isinstance(state, OwnLease):
             try:
                 await asyncio.to_thread(self._lease.release, state.epoch, self._own)
             except StoreError as error:
@@ -191,11 +191,11 @@ class LeaseKeeper:
             logs.warn("worker_not_taken_off", worker=self._own.name, error=str(error))
         self._lease.close()
 
-    async def _tried(self) -> Term | None:
+    async def _tried(self) -> LeaseTerm | None:
         """Look, and take the lease if that may be."""
         seen = await self._look()
         now, state = self._steady(), self._state
-        if self._own.problem or not isinstance(state, Watched) or not may_take(state, now):
+        if self._own.problem or not isinstance(state, ObservedLease) or not may_take(state, now):
             return None
         if now < self._rests_until and cluster_status(self._own.name, seen).standbys > 1:
             return None  # it has just handed the lease over
@@ -208,7 +208,9 @@ class LeaseKeeper:
 
     async def _look(self) -> Looked:
         seen = await asyncio.to_thread(self._looked)
-        self._state = watched(self._state if isinstance(self._state, Watched) else None, seen.row, self._steady())
+        self._state = observed(
+            self._state if isinstance(self._state, ObservedLease) else None, seen.row, self._steady()
+        )
         return seen
 
     def _looked(self) -> Looked:
@@ -235,7 +237,7 @@ class LeaseKeeper:
     async def _renewed(self, declaration: Callable[[], str]) -> bool:
         async with self._renewing:
             state = self._state
-            if not isinstance(state, Held):
+            if not isinstance(state, OwnLease):
                 return False
             digest = await asyncio.to_thread(declaration)
             asked = self._steady()

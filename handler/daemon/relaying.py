@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, assert_never
 from config.errors import Refused, StoreError, TrimtabError
 from config.units import Monotonic, Seconds
 from handler import logs
-from handler.leasing.relaying import Progress, PutDown, RelayOutcome, outcome_of
+from handler.leasing.relaying import PutDown, RelayOutcome, RelayProgress, outcome_of
 from handler.runtime.loops import Guard
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
@@ -120,7 +120,7 @@ class Asking:
         return self.ended.is_set() or self.steady() > until
 
 
-def _answer_of(put: PutDown, progress: Progress, seal: Seal) -> RelayedAnswer | None:
+def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> RelayedAnswer | None:
     """Return what the holder answered; ``None``: nothing yet. Raises as `Asking.relay`."""
     match outcome_of(progress):
         case RelayOutcome.ANSWERED:

@@ -37,7 +37,7 @@ from handler.runtime.loops import Guard, keep_settled
 from handler.web.gate import App
 
 if TYPE_CHECKING:
-    from handler.store.postgresql_database import Term
+    from handler.store.postgresql_database import LeaseTerm
 
 _TURN: Seconds = 0.001
 """How long a thread may hold the interpreter. The event loop gives it up at every system call, and waits for passes and
@@ -109,7 +109,7 @@ async def holding(
         )
 
 
-def built(place: Place, term: Term | None = None, tenure: Tenure | None = None) -> Engine:
+def built(place: Place, term: LeaseTerm | None = None, tenure: Tenure | None = None) -> Engine:
     """Open the store, find out which file is in force, and build the engine. It blocks.
 
     ``term`` and ``tenure`` are those of a worker. Raises as `running`.

@@ -14,7 +14,7 @@ from handler.store.sql_store import SqlStore
 from handler.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from handler.store.postgresql_database import Term
+    from handler.store.postgresql_database import LeaseTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,9 @@ class OpenedStore:
     """An earlier store of this state directory is not there any more."""
 
 
-def open_store(directory: StateDirectory, declared: PostgresqlPlace | None, term: Term | None = None) -> OpenedStore:
+def open_store(
+    directory: StateDirectory, declared: PostgresqlPlace | None, term: LeaseTerm | None = None
+) -> OpenedStore:
     """Open the declared store (``None``: the file of the state directory), over a held state directory.
 
     A state directory without an installation id, on a new machine, takes that of the database. ``term`` is that of a
@@ -53,7 +55,7 @@ def open_store(directory: StateDirectory, declared: PostgresqlPlace | None, term
 
 
 def _on_server(
-    directory: StateDirectory, declared: PostgresqlPlace, known: str | None, term: Term | None
+    directory: StateDirectory, declared: PostgresqlPlace, known: str | None, term: LeaseTerm | None
 ) -> OpenedStore:
     if directory.store.exists():
         raise Refused(

@@ -41,7 +41,7 @@ from handler.web.standby import Standby
 
 if TYPE_CHECKING:
     from config.model.daemon import PostgresqlPlace
-    from handler.store.postgresql_database import Term
+    from handler.store.postgresql_database import LeaseTerm
     from handler.store.postgresql_relay import PostgresqlRelay
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ def _reachable(place: Place) -> str:
 class _Turn:
     """A lease that was taken, and what renews it from that instant on."""
 
-    term: Term
+    term: LeaseTerm
     in_force: FileInForce
     keeping: asyncio.Task[None]
 
@@ -179,7 +179,7 @@ def _why_ended(keeping: asyncio.Task[None], keeper: LeaseKeeper) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _engaged(place: Place, keeper: LeaseKeeper, term: Term) -> AsyncIterator[Running]:
+async def _engaged(place: Place, keeper: LeaseKeeper, term: LeaseTerm) -> AsyncIterator[Running]:
     """Open the store under this term, and run an engine over it, while the block runs."""
     ahead = keeper.ahead
 

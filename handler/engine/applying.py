@@ -15,14 +15,14 @@ from config.errors import DeclarationError, Problem, Refused
 from handler import logs
 from handler.engine.applied_text import resealed, sealed_for, write_copy
 from handler.engine.assembly import Reloaded, reloaded
-from handler.engine.declared import Declared, taken_again
+from handler.engine.declared import Declaration, taken_again
 from handler.engine.engine import Engine
 from handler.engine.file_text import FileText
 from handler.ports.declarations import AppliedFile
 from handler.runtime.definitions import definitions, edited_by
 
 
-class Applying:
+class AppliedFiles:
     """Files that persons apply, one at a time."""
 
     def __init__(self, engine: Engine) -> None:
@@ -81,14 +81,14 @@ class Applying:
     def _copy(self) -> Path:
         return self._engine.parts.applied_copy
 
-    def _checked(self, text: str, before: Declared) -> Declared:
+    def _checked(self, text: str, before: Declaration) -> Declaration:
         """Judge the text as the file that would be in force. It blocks. Raises `DeclarationError`."""
         after = taken_again(read_places(text.removeprefix("\ufeff"), str(self._copy)), before)
         self._engine.parts.refuse_applied(after.catalogue)
         definitions(after.catalogue, self._engine.parts.store, self._copy)
         return after
 
-    async def _sealed(self, text: str, before: Declared) -> tuple[int, str]:
+    async def _sealed(self, text: str, before: Declaration) -> tuple[int, str]:
         """Return the next revision, and the text sealed for it. Raises as `apply`."""
         seal, store = self._engine.credentials.seal, self._engine.parts.store
         holds_secrets = before.applied is not None or bool(self._engine.credentials.key_pairs.pairs())
@@ -97,7 +97,7 @@ class Applying:
         return revision, sealed_for(seal, revision, text)
 
     @contextlib.asynccontextmanager
-    async def _copied(self, text: str, before: Declared) -> AsyncIterator[None]:
+    async def _copied(self, text: str, before: Declaration) -> AsyncIterator[None]:
         """Have the text in this machine's copy while the block brings it into force; if that fails, the one before."""
         there = None if before.applied is None else await asyncio.to_thread(FileText.of, self._copy)
         await asyncio.to_thread(write_copy, self._copy, text)

@@ -28,7 +28,7 @@ _LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the A
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declaration:
     """The declaration in force, or one that is proposed."""
 
     file: ParsedText
@@ -46,7 +46,7 @@ class Declared:
         """Where the file is on this machine: its own, or the copy of the one that was applied."""
         return Path(self.file.file)
 
-    def newly_applied(self, before: Declared | None, stored: AppliedFile | None) -> AppliedFile | None:
+    def newly_applied(self, before: Declaration | None, stored: AppliedFile | None) -> AppliedFile | None:
         """Return the file that was applied, unless the store has it already.
 
         Args:
@@ -121,7 +121,7 @@ class Declared:
         )
 
 
-def at_start(path: Path, store: Store, applied: AppliedFile | None = None) -> Declared:
+def at_start(path: Path, store: Store, applied: AppliedFile | None = None) -> Declaration:
     """Read the file and the store. An entity of the API that is unsound is quarantined, and never fatal.
 
     ``applied`` is what has its text at ``path``; ``None``: that is this machine's own file.
@@ -141,7 +141,7 @@ def at_start(path: Path, store: Store, applied: AppliedFile | None = None) -> De
         for key, each in problems.items():
             unsound[key] = each
             del kept[key]
-    return Declared(
+    return Declaration(
         file=file,
         entities=MappingProxyType(entities),
         revision=newest[0].number if newest else 0,
@@ -171,7 +171,7 @@ def _misplaced(
     return {}
 
 
-def taken_again(file: ParsedText, before: Declared) -> Declared:
+def taken_again(file: ParsedText, before: Declaration) -> Declaration:
     """Take the file again. The entities of the API stay, and an edit may take away nothing that they use.
 
     Raises:
@@ -187,8 +187,8 @@ def taken_again(file: ParsedText, before: Declared) -> Declared:
 
 
 def changed(
-    before: Declared, changes: Collection[EntityChange], uses: Mapping[AccountId, Collection[str]], *, sees_all: bool
-) -> Declared:
+    before: Declaration, changes: Collection[EntityChange], uses: Mapping[AccountId, Collection[str]], *, sees_all: bool
+) -> Declaration:
     """Return the declaration that changes over the API lead to, one revision on.
 
     Args:
@@ -217,7 +217,7 @@ def changed(
 
 
 def judge_alone(
-    declared: Declared,
+    declared: Declaration,
     entities: Iterable[Entity],
     account: AccountId,
     uses: Collection[str],
@@ -253,7 +253,7 @@ def _beside_others(changes: Collection[EntityChange], error: DeclarationError) -
     return DeclarationError((Problem(file=file, line=line, column=1, message=message),))
 
 
-def log_declared(declared: Declared, edited: Edited) -> None:
+def log_declared(declared: Declaration, edited: Edited) -> None:
     """Write into the log what came into force. It looks at files of secrets."""
     catalogue = declared.catalogue
     for warning in loose_secrets(catalogue):

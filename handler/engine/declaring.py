@@ -17,7 +17,7 @@ from config.model.where import Where
 from config.units import AccountId, GroupId
 from handler import logs
 from handler.engine.assembly import Reloaded, reloaded, words_of
-from handler.engine.declared import Declared, changed, taken_again
+from handler.engine.declared import Declaration, changed, taken_again
 from handler.engine.engine import Engine
 from handler.engine.exclusive import refuse_foreign
 from handler.engine.file_text import FileText
@@ -30,7 +30,7 @@ _LOGGED_AT_MOST = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class DeclarationProposal:
     """What a request wants to be declared over the API."""
 
     entities: Mapping[Where, Entity]
@@ -103,7 +103,7 @@ class Declaring:
             await engine.ingest.hooks.load()
         return reloaded(before.catalogue, after.catalogue, found)
 
-    async def rewrite(self, propose: Callable[[Declared, str], str], *, by: str) -> Reloaded:
+    async def rewrite(self, propose: Callable[[Declaration, str], str], *, by: str) -> Reloaded:
         """Write another text into the file, and bring it into force; or neither.
 
         Args:
@@ -121,7 +121,7 @@ class Declaring:
             before.refuse_applied()
             there = await asyncio.to_thread(FileText.of, path)
 
-            def checked() -> tuple[str, Declared]:
+            def checked() -> tuple[str, Declaration]:
                 text = propose(before, there.text)
                 after = taken_again(read_places(text, str(path)), before)
                 engine.parts.refuse(after.catalogue)
@@ -142,7 +142,12 @@ class Declaring:
         return reloaded(before.catalogue, after.catalogue, found)
 
     async def change(
-        self, propose: Callable[[Declared], Proposal], by: Actor, *, members: bool = False, dry_run: bool = False
+        self,
+        propose: Callable[[Declaration], DeclarationProposal],
+        by: Actor,
+        *,
+        members: bool = False,
+        dry_run: bool = False,
     ) -> Redeclared:
         """Change what is declared over the API: all of it or nothing, as one revision.
 
@@ -187,7 +192,7 @@ class Declaring:
             groups=tuple(self._affected(before, after, edits)),
         )
 
-    def _owners(self, before: Declared, changes: Collection[EntityChange]) -> Mapping[AccountId, Collection[str]]:
+    def _owners(self, before: Declaration, changes: Collection[EntityChange]) -> Mapping[AccountId, Collection[str]]:
         """Return the accounts of what is changed, with what of the root account's each may name.
 
         Raises:
@@ -197,7 +202,7 @@ class Declaring:
         found = {entity.account for entity in entities if entity is not None}
         return {account: self._engine.users.accounts.account(account).uses for account in found}
 
-    def _refuse_foreign(self, before: Declared, after: Declared) -> None:
+    def _refuse_foreign(self, before: Declaration, after: Declaration) -> None:
         """Raise what `refuse_foreign` does about groups that the API declares. Blocks."""
         parts = self._engine.parts
         groups = after.groups_of_api & after.catalogue.groups.keys()
@@ -205,10 +210,10 @@ class Declaring:
 
     async def _applied(  # noqa: PLR0913  # one change, whole
         self,
-        before: Declared,
-        after: Declared,
+        before: Declaration,
+        after: Declaration,
         changes: tuple[EntityChange, ...],
-        proposal: Proposal,
+        proposal: DeclarationProposal,
         by: Actor,
         *,
         members: bool,
@@ -250,7 +255,7 @@ class Declaring:
                 raise Refused(f"group {group} has {have}: to have them leave first, ask with members=true (--members)")
             yield
 
-    def _affected(self, before: Declared, after: Declared, edits: tuple[Edit, ...]) -> Iterator[AffectedGroup]:
+    def _affected(self, before: Declaration, after: Declaration, edits: tuple[Edit, ...]) -> Iterator[AffectedGroup]:
         old, new = before.catalogue.groups, after.catalogue.groups
         touched = {group for edit in edits for group in edit.groups} & {*old, *new}
         for group in sorted(touched | (before.groups_of_api - after.groups_of_api)):

@@ -16,7 +16,7 @@ from config.units import CloudId, GroupId, Instant, Moment, Seconds
 from handler import logs
 from handler.convergence.passes import Pass
 from handler.engine.assembly import furnish, share_clouds, words_of
-from handler.engine.declared import Declared, at_start, log_declared
+from handler.engine.declared import Declaration, at_start, log_declared
 from handler.engine.health import DaemonHealth, StoreWatch, health_of
 from handler.engine.parts import EngineParts
 from handler.engine.quotas import AccountQuotas, Ownership
@@ -60,7 +60,7 @@ class Engine:
         self.parts = parts
         self.runtimes: dict[GroupId, GroupRuntime] = {}
         self.changing = asyncio.Lock()
-        self._declared: Declared | None = None
+        self._declared: Declaration | None = None
         self._chores: list[asyncio.Task[None]] = []
         self._services = ServiceGroups(self.runtimes)
         self.recordings = Recordings(parts.recordings, parts.clock)
@@ -165,7 +165,7 @@ class Engine:
             ),
         )
 
-    def declared(self) -> Declared:
+    def declared(self) -> Declaration:
         """The declaration in force: the file as it was taken, and the entities of the API."""
         if self._declared is None:
             raise Refused("the daemon has not started yet")
@@ -285,7 +285,9 @@ class Engine:
         taken, store = self._declared is not None, self._store_watch.problem
         return health_of(self.runtimes.values(), self._loops(), self.parts.clock(), taken=taken, store=store)
 
-    async def take(self, declared: Declared, *, by: str, over: DeclaredOverApi = NOTHING_OVER_API) -> tuple[Edit, ...]:
+    async def take(
+        self, declared: Declaration, *, by: str, over: DeclaredOverApi = NOTHING_OVER_API
+    ) -> tuple[Edit, ...]:
         """Bring a declaration into force, once the store has it, with what ``over`` the API it comes by.
 
         The caller holds ``changing``. Returns what differs from the one before.

@@ -13,11 +13,11 @@ from handler.planning.exclusive import occupied, to_be_read
 from handler.ports.balancer import Balancer as BalancerPort
 
 
-class Occupied(Refused):
+class ForeignMachines(Refused):
     """Foreign machines are registered with a balancer of an exclusive group."""
 
 
-class Unread(Refused):
+class UnreadableBalancer(Refused):
     """A balancer of an exclusive group cannot be read, so foreign machines there cannot be excluded now."""
 
 
@@ -38,8 +38,8 @@ def refuse_foreign(
         try:
             foreign = registered_with(balancer_for(balancer), installation).foreign
         except DriverError as error:
-            raise Unread(
+            raise UnreadableBalancer(
                 f"{group.id} is exclusive, and whether {balancer.id} has foreign machines cannot be read: {error}"
             ) from error
         if foreign:
-            raise Occupied(occupied(group.id, balancer.id, foreign))
+            raise ForeignMachines(occupied(group.id, balancer.id, foreign))

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from config.errors import Refused
 from config.units import AccountId, GroupId
 from handler import logs
-from handler.engine.declared import Declared
-from handler.identity.accounts import Quota
+from handler.engine.declared import Declaration
+from handler.identity.accounts import AccountQuota
 from handler.runtime.group_runtime import GroupRuntime
 
 _NONE = frozenset[GroupId]()
@@ -53,7 +53,7 @@ class Usage:
 class AccountQuotas:
     """Groups that are deleted count until their last member has left."""
 
-    def __init__(self, runtimes: Mapping[GroupId, GroupRuntime], quota_of: Callable[[AccountId], Quota]) -> None:
+    def __init__(self, runtimes: Mapping[GroupId, GroupRuntime], quota_of: Callable[[AccountId], AccountQuota]) -> None:
         self._runtimes = runtimes
         self._quota_of = quota_of
 
@@ -61,7 +61,7 @@ class AccountQuotas:
         """Return what an account uses now."""
         return _usage(self._largest(account))
 
-    def refuse_more(self, account: AccountId, after: Declared) -> None:
+    def refuse_more(self, account: AccountId, after: Declaration) -> None:
         """Refuse a declaration that takes an account further above its quota; one that does not is always accepted.
 
         Raises:

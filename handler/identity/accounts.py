@@ -28,7 +28,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class AccountQuota:
     """How much an account may declare; ``None``: any number."""
 
     groups: int | None = None
@@ -45,7 +45,7 @@ class Account:
     uuid: str
     """For clients that know accounts by a UUID, such as those of CloudStack."""
     domain: DomainId
-    quota: Quota
+    quota: AccountQuota
     uses: tuple[str, ...] = ()
     """What of account `ROOT_ACCOUNT` it may name in its declarations, as ``profiles.web``: with all that this needs."""
     created_at: Instant

@@ -37,7 +37,7 @@ class LeaseRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class ObservedLease:
     """A lease that another process holds, or none."""
 
     row: LeaseRow
@@ -46,7 +46,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class OwnLease:
     """The lease is this process's own."""
 
     epoch: int
@@ -54,12 +54,12 @@ class Held:
     """From then on nothing is begun any more, unless it is renewed meanwhile."""
 
 
-def watched(before: Watched | None, row: LeaseRow, now: Monotonic) -> Watched:
+def observed(before: ObservedLease | None, row: LeaseRow, now: Monotonic) -> ObservedLease:
     """Take in a row that has just been read; only one that has not changed keeps its time."""
-    return Watched(row=row, since=before.since if before is not None and before.row == row else now)
+    return ObservedLease(row=row, since=before.since if before is not None and before.row == row else now)
 
 
-def may_take(seen: Watched, now: Monotonic) -> bool:
+def may_take(seen: ObservedLease, now: Monotonic) -> bool:
     """Whether the holder of this row has stopped: it gave the lease back, or did not renew it for its whole span.
 
     >>> row = LeaseRow(epoch=4, process="k3f9", renewals=7, span=10.0)
@@ -70,16 +70,16 @@ def may_take(seen: Watched, now: Monotonic) -> bool:
     return not seen.row.process or now - seen.since >= seen.row.span
 
 
-def held(epoch: int, asked_at: Monotonic, span: Seconds) -> Held:
+def held(epoch: int, asked_at: Monotonic, span: Seconds) -> OwnLease:
     """Return the lease after it was taken or renewed; ``asked_at`` is when that was asked for, not when it was done."""
-    return Held(epoch=epoch, until=Monotonic(asked_at + span * (1 - _SPARE)))
+    return OwnLease(epoch=epoch, until=Monotonic(asked_at + span * (1 - _SPARE)))
 
 
-def may_act(lease: Held | Watched | None, now: Monotonic) -> bool:
+def may_act(lease: OwnLease | ObservedLease | None, now: Monotonic) -> bool:
     """Whether this process may begin something now; ``None``: it knows of no lease.
 
     >>> mine = held(4, asked_at=Monotonic(100.0), span=10.0)
     >>> may_act(mine, Monotonic(108.9)), may_act(mine, Monotonic(109.0)), may_act(None, Monotonic(0.0))
     (True, False, False)
     """
-    return isinstance(lease, Held) and now < lease.until
+    return isinstance(lease, OwnLease) and now < lease.until

@@ -25,7 +25,7 @@ class PutDown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class RelayProgress:
     """How far a request has come, as it was read."""
 
     taken_up: int | None
@@ -47,7 +47,7 @@ class RelayOutcome(enum.Enum):
     """The holder that took it up has lost the lease, and left no answer: it may have been carried out, or not."""
 
 
-def outcome_of(progress: Progress) -> RelayOutcome:
+def outcome_of(progress: RelayProgress) -> RelayOutcome:
     """Judge a request. It is carried out at most once: another holder does not take it up again.
 
     >>> outcome_of(Progress(taken_up=4, answer=None, epoch=4)), outcome_of(Progress(taken_up=4, answer=None, epoch=5))

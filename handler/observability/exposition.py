@@ -13,7 +13,7 @@ from typing import Protocol
 from prometheus_client import Metric
 
 
-class Written(Protocol):
+class TextMetrics(Protocol):
     """Metrics that write their own text."""
 
     def texts(self) -> Iterator[str]:

@@ -39,7 +39,7 @@ from handler.observability.daemon_gauges import (
     StoreGauge,
     VaultGauges,
 )
-from handler.observability.exposition import Written, exposition
+from handler.observability.exposition import TextMetrics, exposition
 from handler.observability.gauges import Gauges
 from handler.observability.group_counters import GroupCounter
 from handler.observability.replies import Replies
@@ -183,7 +183,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """The exposition. For thousands of groups it takes a while: call it beside the event loop, from any thread."""
-        all_written: tuple[Written, ...] = (self._gauges, *self._per_group)
+        all_written: tuple[TextMetrics, ...] = (self._gauges, *self._per_group)
         texts = [text for written in all_written for text in written.texts()]
         return exposition(self._registry.collect()) + "".join(texts).encode()
 

@@ -14,7 +14,7 @@ from config.units import AccountId, DomainId
 from handler.engine.declared import judge_alone
 from handler.engine.engine import Engine
 from handler.engine.quotas import Usage
-from handler.identity.accounts import Account, Domain, Quota, path_of
+from handler.identity.accounts import Account, AccountQuota, Domain, path_of
 from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
 from handler.users.accounts import KnownAccounts
@@ -84,14 +84,14 @@ class AccountAdmin:
         self._check(id)
         await self._known.delete_domain(id)
 
-    async def add(self, id: AccountId, domain: DomainId, quota: Quota, uses: Collection[str]) -> PlacedAccount:
+    async def add(self, id: AccountId, domain: DomainId, quota: AccountQuota, uses: Collection[str]) -> PlacedAccount:
         """Make an account. Raises as `add_domain`, and as `set_uses`."""
         self._check(domain)
         async with self._engine.changing:
             offered = await asyncio.to_thread(self._offered, uses)
             return self._placed(await self._known.add(id, domain, quota, offered))
 
-    async def set_quota(self, id: AccountId, quota: Quota) -> PlacedAccount:
+    async def set_quota(self, id: AccountId, quota: AccountQuota) -> PlacedAccount:
         """Change how much an account may declare. Raises as `add_domain`."""
         self.account(id)
         return self._placed(await self._known.set_quota(id, quota))

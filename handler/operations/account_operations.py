@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge, Le, Len
 
 from config.units import ROOT_DOMAIN, AccountId, DomainId
-from handler.identity.accounts import Quota
+from handler.identity.accounts import AccountQuota
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, installation, over
 
@@ -60,7 +60,7 @@ class AddAccount:
     uses: Uses = field(default=(), metadata=_USES)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
-        quota = Quota(groups=self.max_groups, members=self.max_members)
+        quota = AccountQuota(groups=self.max_groups, members=self.max_members)
         return shown_account(await operations.accounts.add(self.name, self.domain, quota, self.uses))
 
 
@@ -75,7 +75,7 @@ class SetQuota:
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         before = operations.accounts.account(self.account).account.quota
         changed = await operations.accounts.set_quota(
-            self.account, Quota(groups=self.max_groups, members=self.max_members)
+            self.account, AccountQuota(groups=self.max_groups, members=self.max_members)
         )
         return {**shown_account(changed), "before": {"groups": before.groups, "members": before.members}}
 

@@ -21,7 +21,7 @@ from handler.identity.rights import OnGroups, Verb
 from handler.operations.address import BASE, DataclassType, address_of, call_of, right_of
 from handler.operations.authorising import Forbidden
 from handler.operations.lookup import NoSuch
-from handler.operations.outcomes import Asked, Done, MemberPass, SettingsApplied, Steered
+from handler.operations.outcomes import Done, MemberPass, RequestReply, SettingsApplied, Steered
 from handler.users.trail import AuditTrail
 from trigger.reasons import Reason
 from trigger.requests import Decision
@@ -108,7 +108,7 @@ def _is_refused(done: Done) -> bool:
     match done:
         case Decision():
             return done.winner is None and not {answer.reason for answer in done.answers} <= _ACCEPTED
-        case Asked():
+        case RequestReply():
             return done.answer is not None and done.desired_from == done.desired_to and done.reason not in _ACCEPTED
         case Reloaded() | Redeclared():
             return bool(done.problems)
@@ -119,7 +119,7 @@ def _is_refused(done: Done) -> bool:
 def _words(done: Done) -> str:
     """Return what changed, as far as the outcome tells."""
     match done:
-        case Decision() | Asked():
+        case Decision() | RequestReply():
             return f"size {done.desired_from} → {done.desired_to}: {done.reason.value}"
         case Reloaded() | Redeclared():
             edited = redeclared_words(done) if isinstance(done, Redeclared) else words_of(done.edits)

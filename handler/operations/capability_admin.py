@@ -19,7 +19,7 @@ from handler.ingest.capabilities import events, orders, signed_urls
 from handler.ingest.capabilities.looks import LooksBegun
 from handler.ingest.capabilities.orders import NoAlarm
 from handler.operations.lookup import NoSuch
-from handler.operations.outcomes import Asked
+from handler.operations.outcomes import RequestReply
 from handler.ports.alerts import HookUse, StoredHook
 
 AT_ONCE = 256
@@ -51,7 +51,7 @@ class CapabilityRefusal:
     message: str
 
 
-CapabilityOutcome = Asked | NoAlarm | LooksBegun | CapabilityRefusal
+CapabilityOutcome = RequestReply | NoAlarm | LooksBegun | CapabilityRefusal
 
 _UNKNOWN = CapabilityRefusal(
     result=AlertResult.UNKNOWN_TOKEN, message="there is no such webhook: see 'trimtab hook list'"
@@ -61,7 +61,7 @@ _UNKNOWN = CapabilityRefusal(
 class Alarm(Protocol):
     """Executes a policy: `handler.operations.facade.Operations.alarm`."""
 
-    def __call__(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Awaitable[Asked]:
+    def __call__(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Awaitable[RequestReply]:
         """Execute it once for each id."""
         ...
 
@@ -152,7 +152,7 @@ class CapabilityAdmin:
         finally:
             self._waiting -= 1
 
-    async def _ask(self, hook: StoredHook, id: str) -> Asked | CapabilityRefusal:
+    async def _ask(self, hook: StoredHook, id: str) -> RequestReply | CapabilityRefusal:
         (group,), policy = hook.groups, hook.policy
         if policy is None:
             raise AssertionError(f"webhook {hook.name} names no policy")
@@ -205,7 +205,7 @@ def _result(outcome: CapabilityOutcome) -> AlertResult:
             return result
         case NoAlarm():
             return AlertResult.NO_ALARM
-        case Asked() if not outcome.accepted:
+        case RequestReply() if not outcome.accepted:
             return AlertResult.REFUSED
-        case Asked() | LooksBegun():
+        case RequestReply() | LooksBegun():
             return AlertResult.ACCEPTED

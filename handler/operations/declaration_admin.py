@@ -13,8 +13,8 @@ from config.document.places import Plain
 from config.model.sections import Section
 from config.model.where import Where, dotted
 from config.units import AccountId
-from handler.engine.declared import Declared
-from handler.engine.declaring import Declaring, Proposal, Redeclared
+from handler.engine.declared import Declaration
+from handler.engine.declaring import DeclarationProposal, Declaring, Redeclared
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
 from handler.identity.grants import Grants
@@ -134,7 +134,7 @@ class DeclarationAdmin:
             StoreError: as `make`.
         """
 
-        def propose(declared: Declared) -> Mapping[Where, Entity]:
+        def propose(declared: Declaration) -> Mapping[Where, Entity]:
             return replaced(declared, unchanged(owned(declared, section, id), if_match), name, body)
 
         return await self._change(propose, by, dry_run)
@@ -151,7 +151,7 @@ class DeclarationAdmin:
             StoreError: as `make`.
         """
 
-        def propose(declared: Declared) -> Mapping[Where, Entity]:
+        def propose(declared: Declaration) -> Mapping[Where, Entity]:
             return deleted(declared, unchanged(owned(declared, section, id), if_match))
 
         return await self._change(propose, by, dry_run, members=members)
@@ -171,20 +171,25 @@ class DeclarationAdmin:
             StoreError: as `make`.
         """
 
-        def propose(declared: Declared) -> Proposal:
+        def propose(declared: Declaration) -> DeclarationProposal:
             if not 0 <= number <= declared.revision:
                 raise NoSuch(f"there is no revision {number}: the newest is {declared.revision}")
             store = self._engine.parts.store
             later = tuple(each for each in store.entity_revisions() if each.number > number)
-            return Proposal(entities=rewound(declared.entities, later), restored=number)
+            return DeclarationProposal(entities=rewound(declared.entities, later), restored=number)
 
         return await self._declaring.change(propose, by, members=members, dry_run=dry_run)
 
     async def _change(
-        self, propose: Callable[[Declared], Mapping[Where, Entity]], by: Actor, dry_run: bool, *, members: bool = False
+        self,
+        propose: Callable[[Declaration], Mapping[Where, Entity]],
+        by: Actor,
+        dry_run: bool,
+        *,
+        members: bool = False,
     ) -> Redeclared:
-        def proposal(declared: Declared) -> Proposal:
-            return Proposal(entities=propose(declared))
+        def proposal(declared: Declaration) -> DeclarationProposal:
+            return DeclarationProposal(entities=propose(declared))
 
         return await self._declaring.change(proposal, by, members=members, dry_run=dry_run)
 
@@ -193,7 +198,7 @@ class DeclarationAdmin:
         return frozenset(self._engine.runtimes)
 
 
-def _shown(declared: Declared, key: Where, used_by: Mapping[Where, Mapping[Where, Where]]) -> DeclaredEntry:
+def _shown(declared: Declaration, key: Where, used_by: Mapping[Where, Mapping[Where, Where]]) -> DeclaredEntry:
     section, name = key
     entity = declared.entities.get(key)
     if key in declared.file.keys:

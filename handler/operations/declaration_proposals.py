@@ -15,7 +15,7 @@ from config.errors import Refused
 from config.model.sections import Section
 from config.model.where import Where, dotted
 from config.units import ROOT_ACCOUNT, AccountId
-from handler.engine.declared import Declared
+from handler.engine.declared import Declaration
 from handler.operations.lookup import NoSuch, nearest
 from handler.operations.size_tags import ChangedSince, matches_revision
 
@@ -24,7 +24,7 @@ Body: TypeAlias = Mapping[str, object]
 Entities: TypeAlias = Mapping[Where, Entity]
 
 
-def entries(declared: Declared, section: Section) -> Mapping[str, Mapping[str, Plain]]:
+def entries(declared: Declaration, section: Section) -> Mapping[str, Mapping[str, Plain]]:
     """Return the documents of a section by id: the file's, and those of the API."""
     of_file = declared.file.data.get(section.value)
     found: dict[str, Mapping[str, Plain]] = {
@@ -35,7 +35,7 @@ def entries(declared: Declared, section: Section) -> Mapping[str, Mapping[str, P
     return found
 
 
-def require(declared: Declared, section: Section, id: str) -> None:
+def require(declared: Declaration, section: Section, id: str) -> None:
     """Check that something is declared.
 
     Raises:
@@ -46,7 +46,7 @@ def require(declared: Declared, section: Section, id: str) -> None:
         raise NoSuch(f"{section.value} has no {id}{nearest(id, known)}")
 
 
-def owned(declared: Declared, section: Section, id: str) -> Entity:
+def owned(declared: Declaration, section: Section, id: str) -> Entity:
     """Return an entity of the API.
 
     Raises:
@@ -61,14 +61,14 @@ def owned(declared: Declared, section: Section, id: str) -> Entity:
     return entity
 
 
-def _refuse_of_file(declared: Declared, section: Section, id: str, remedy: str) -> None:
+def _refuse_of_file(declared: Declaration, section: Section, id: str, remedy: str) -> None:
     site = declared.file.keys.get((section.value, id))
     if site is not None:
         raise Refused(f"{section.value}.{id} belongs to the file, at {place_of(site)}: {remedy}")
 
 
 def made(  # an entity's parts
-    declared: Declared, account: AccountId, section: Section, name: str, body: Body, reserved: Collection[str]
+    declared: Declaration, account: AccountId, section: Section, name: str, body: Body, reserved: Collection[str]
 ) -> Entities:
     """Return what is declared with one entity more.
 
@@ -99,7 +99,7 @@ def unchanged(entity: Entity, if_match: str | None) -> Entity:
     return entity
 
 
-def replaced(declared: Declared, before: Entity, name: str | None, body: Body) -> Entities:
+def replaced(declared: Declaration, before: Entity, name: str | None, body: Body) -> Entities:
     """Return what is declared with another document for one entity, and another name if one is given.
 
     Raises:
@@ -114,7 +114,7 @@ def replaced(declared: Declared, before: Entity, name: str | None, body: Body) -
     return {**declared.entities, entity.key: entity}
 
 
-def deleted(declared: Declared, entity: Entity) -> Entities:
+def deleted(declared: Declaration, entity: Entity) -> Entities:
     """Return what is declared without one entity.
 
     Raises:
@@ -131,7 +131,7 @@ def deleted(declared: Declared, entity: Entity) -> Entities:
 
 
 def applied(
-    declared: Declared, account: AccountId, sections: Mapping[Section, Mapping[str, Body]], reserved: Collection[str]
+    declared: Declaration, account: AccountId, sections: Mapping[Section, Mapping[str, Body]], reserved: Collection[str]
 ) -> Entities:
     """Return what is declared with several entities of an account made or replaced.
 
@@ -146,7 +146,7 @@ def applied(
 
 
 def _with(
-    declared: Declared,
+    declared: Declaration,
     account: AccountId,
     wanted: Mapping[tuple[Section, str], Body],
     reserved: Collection[str],
@@ -181,7 +181,7 @@ def _known(entities: Entities, account: AccountId, section: Section, name: str) 
     return next(by_id, None) or next((each for each in own if each.name == name), None)
 
 
-def _refuse_taken(declared: Declared, entities: Entities, account: AccountId, section: Section, name: str) -> None:
+def _refuse_taken(declared: Declaration, entities: Entities, account: AccountId, section: Section, name: str) -> None:
     if account == ROOT_ACCOUNT:
         _refuse_of_file(declared, section, name, "use another name")
     holder = _known(entities, account, section, name)
@@ -189,7 +189,7 @@ def _refuse_taken(declared: Declared, entities: Entities, account: AccountId, se
         raise Refused(f"the name {name!r} is taken, by {place_of(holder.site)}: use another name, or replace that one")
 
 
-def _text(entities: Entities, account: AccountId, section: Section, body: Body, declared: Declared) -> str:
+def _text(entities: Entities, account: AccountId, section: Section, body: Body, declared: Declaration) -> str:
     """Return a document as it is kept, with ids for display names. Raises as `made`."""
 
     def id_of(named: Section, name: str) -> str:

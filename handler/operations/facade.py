@@ -14,7 +14,7 @@ from config.errors import Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.model.counters import Counter, source_word
 from config.units import CounterId, GroupId, Instant, MemberName, PolicyId, Seconds
-from handler.engine.applying import Applying
+from handler.engine.applying import AppliedFiles
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Declaring
 from handler.engine.engine import Engine
@@ -34,7 +34,7 @@ from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested
 from handler.operations.member_admin import MemberAdmin
-from handler.operations.outcomes import Asked
+from handler.operations.outcomes import RequestReply
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.probing import Probed, probe
 from handler.operations.roll_admin import RollAdmin
@@ -76,8 +76,8 @@ class Operations:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._declaring = declaring = Declaring(engine)
-        self._applying = Applying(engine)
-        self._asked: dict[tuple[GroupId, str], asyncio.Task[Asked]] = {}
+        self._applying = AppliedFiles(engine)
+        self._asked: dict[tuple[GroupId, str], asyncio.Task[RequestReply]] = {}
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberAdmin(engine)
         self.adoption = MemberAdoption(engine)
@@ -262,7 +262,7 @@ class Operations:
         """Return a new request id, for a caller that brings none."""
         return f"execute-{secrets.token_hex(8)}"
 
-    async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> Asked:
+    async def alarm(self, group: GroupId, policy: PolicyId, *, id: str, by: str) -> RequestReply:
         """Execute a policy for an outside trigger; requests with the same id, even concurrent ones, execute it once."""
         runtime = self._runtime(group)
         known = executable(runtime.definition.group)
@@ -277,10 +277,10 @@ class Operations:
         task.add_done_callback(lambda _: self._asked.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _alarm(self, runtime: GroupRuntime, policy: PolicyId, request_id: str, by: str) -> Asked:
+    async def _alarm(self, runtime: GroupRuntime, policy: PolicyId, request_id: str, by: str) -> RequestReply:
         before = await asyncio.to_thread(self._engine.parts.store.answered, runtime.id, request_id)
         if before is not None:
-            return Asked(
+            return RequestReply(
                 request=request_id,
                 repeated=True,
                 reason=before.reason,
@@ -292,7 +292,7 @@ class Operations:
         now = self._engine.parts.clock()
         decision = await self._engine.queue.ask(DecisionTask(runtime=runtime, at=now, requests=(request,)))
         answer = next(answer for answer in decision.answers if answer.request.id == request_id)
-        return Asked(
+        return RequestReply(
             request=request_id,
             repeated=False,
             reason=answer.reason,

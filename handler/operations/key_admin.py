@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from config.errors import Refused
 from config.units import Instant, Seconds
-from handler.engine.applying import Applying
+from handler.engine.applying import AppliedFiles
 from handler.engine.engine import Engine
 from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
 from handler.ports.credentials import SigningKeys, StoredKeyPair
-from handler.users.key_pairs import NewKeyPair, Resealed
+from handler.users.key_pairs import IssuedKeyPair, Resealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class SealStatus:
 class KeyAdmin:
     """Keeps key pairs. A secret key is shown once, when it is made."""
 
-    def __init__(self, engine: Engine, applying: Applying) -> None:
+    def __init__(self, engine: Engine, applying: AppliedFiles) -> None:
         self._engine, self._applying = engine, applying
 
     @property
@@ -65,7 +65,7 @@ class KeyAdmin:
         self._known(user, name)
         return self._engine.credentials.key_pairs.pair(user, name)
 
-    async def new(self, user: str, name: str, lasts: Seconds | None) -> NewKeyPair:
+    async def new(self, user: str, name: str, lasts: Seconds | None) -> IssuedKeyPair:
         """Make a pair and return it, this one time.
 
         Raises:
@@ -75,7 +75,7 @@ class KeyAdmin:
         self._known_user(user)
         return await self._engine.credentials.key_pairs.new(user, name, self._ends(lasts))
 
-    async def rotate(self, user: str, name: str, lasts: Seconds | None) -> NewKeyPair:
+    async def rotate(self, user: str, name: str, lasts: Seconds | None) -> IssuedKeyPair:
         """Return a new pair in place of one; the old one stays valid until `finish`.
 
         Raises:

@@ -28,7 +28,7 @@ _MOVED = frozenset({Reason.SCALED_OUT, Reason.SCALED_IN, Reason.FORCED, Reason.A
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestReply:
     """The answer to an alarm or a policy execution from outside."""
 
     request: str
@@ -119,7 +119,7 @@ Shown: TypeAlias = Mapping[str, object]
 
 Done: TypeAlias = (
     Decision
-    | Asked
+    | RequestReply
     | GroupStatus
     | Plan
     | World

@@ -41,14 +41,14 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EarlierAnswer:
     """The request was carried out before, with this answer."""
 
     status: int
     body: str
 
 
-Judged: TypeAlias = Again | Known | Repetition
+Judged: TypeAlias = Again | EarlierAnswer | Repetition
 
 
 def judged(found: StoredCall | None, fingerprint: str, *, running: bool, recognised: bool) -> Judged:
@@ -68,7 +68,7 @@ def judged(found: StoredCall | None, fingerprint: str, *, running: bool, recogni
         return Again()
     if found.status is None:
         return Repetition.RUNNING if running else Repetition.UNKNOWN
-    return Repetition.NOT_KEPT if found.body is None else Known(found.status, found.body)
+    return Repetition.NOT_KEPT if found.body is None else EarlierAnswer(found.status, found.body)
 
 
 def caller_of(actor: Actor) -> str:

@@ -11,8 +11,8 @@ from typing import assert_never
 from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler import logs
-from handler.engine.declared import Declared
-from handler.engine.declaring import Declaring, Proposal, redeclared_words
+from handler.engine.declared import Declaration
+from handler.engine.declaring import DeclarationProposal, Declaring, redeclared_words
 from handler.engine.engine import Engine
 from handler.engine.file_text import FileText
 from handler.identity.actors import Actor
@@ -33,7 +33,7 @@ from handler.operations.tuning_admin import declared_of, whole
 from handler.ports.settings import AppliedSettings, SettingsOwner
 from handler.tuning.parameters import Parameter, parameters_of
 
-Choose = Callable[[Declared], Wanted]
+Choose = Callable[[Declaration], Wanted]
 """Returns the values that are wanted, given what is declared; raises `Refused`."""
 
 
@@ -151,7 +151,7 @@ class SettingAdmin:
         return replace(draft.change, groups=tuple(filter(grants.sees, draft.change.groups)))
 
     def _draft(
-        self, declared: Declared, group: GroupId, choose: Choose, text: str, grants: Grants
+        self, declared: Declaration, group: GroupId, choose: Choose, text: str, grants: Grants
     ) -> SettingDraft | None:
         """Return what it takes to declare what is wanted; ``None``: it is declared. Raises `Refused`."""
         wanted = choose(declared)
@@ -168,7 +168,7 @@ class SettingAdmin:
         if change is None:
             return SettingsApplied(group=group, change=None, dry_run=False, words="nothing changes")
 
-        def draft(declared: Declared, text: str) -> SettingDraft:
+        def draft(declared: Declaration, text: str) -> SettingDraft:
             found = self._draft(declared, group, choose, text, by.grants)
             if found is None or not matches_tag(if_match, found.change.tag) or found.change.owner is not change.owner:
                 raise ChangedSince(
@@ -191,11 +191,11 @@ class SettingAdmin:
         return SettingsApplied(group=group, change=change, dry_run=False, revision=revision, words=words)
 
     async def _write_file(
-        self, draft: Callable[[Declared, str], SettingDraft], by: Actor
+        self, draft: Callable[[Declaration, str], SettingDraft], by: Actor
     ) -> tuple[SettingDraft, str, None]:
         made: list[SettingDraft] = []
 
-        def propose(declared: Declared, text: str) -> str:
+        def propose(declared: Declaration, text: str) -> str:
             if not declared.catalogue.writable:
                 raise Refused(
                     f"{self._engine.parts.file} has these values, and is not declared writable: change the lines and "
@@ -209,13 +209,13 @@ class SettingAdmin:
         return made[0], words, None
 
     async def _declare(
-        self, draft: Callable[[Declared, str], SettingDraft], by: Actor
+        self, draft: Callable[[Declaration, str], SettingDraft], by: Actor
     ) -> tuple[SettingDraft, str, int]:
         made: list[SettingDraft] = []
 
-        def propose(declared: Declared) -> Proposal:
+        def propose(declared: Declaration) -> DeclarationProposal:
             made.append(draft(declared, FileText.of(declared.path).text))
-            return Proposal(entities=made[0].entities)
+            return DeclarationProposal(entities=made[0].entities)
 
         done = await self._declaring.change(propose, by)
         if done.problems:
@@ -245,17 +245,17 @@ class SettingAdmin:
         return await asyncio.to_thread(self._engine.parts.store.applied_settings, group)
 
 
-def _asked(group: GroupId, values: Mapping[str, str], declared: Declared) -> Wanted:
+def _asked(group: GroupId, values: Mapping[str, str], declared: Declaration) -> Wanted:
     return wanted_of(_parameters(declared, group), values)
 
 
-def _parameters(declared: Declared, group: GroupId) -> tuple[Parameter, ...]:
+def _parameters(declared: Declaration, group: GroupId) -> tuple[Parameter, ...]:
     if group not in declared.catalogue.groups:
         raise Refused(f"group {group} is no longer declared: there is no setting to change")
     return parameters_of(whole(declared).data, declared.catalogue, group)
 
 
-def _may_see(declared: Declared, applied: AppliedSettings, grants: Grants) -> bool:
+def _may_see(declared: Declaration, applied: AppliedSettings, grants: Grants) -> bool:
     try:
         require_own(declared, [value.where for value in applied.values], grants)
     except Refused:

@@ -20,7 +20,7 @@ from config.model.edits import used
 from config.model.sections import Section
 from config.model.where import Where, dotted
 from config.units import GroupId
-from handler.engine.declared import Declared
+from handler.engine.declared import Declaration
 from handler.identity.grants import Grants
 from handler.operations.declaration_proposals import entries, owned, replaced
 from handler.ports.settings import AppliedSettings, SettingsOwner, SettingValue
@@ -91,7 +91,7 @@ def wanted_of(parameters: Sequence[Parameter], values: Mapping[str, str]) -> Wan
     return {parameter.where: parameter.text(value) for parameter, value in read if value != parameter.today}
 
 
-def returning(declared: Declared, applied: AppliedSettings) -> Wanted:
+def returning(declared: Declaration, applied: AppliedSettings) -> Wanted:
     """Return the values that were there before others were applied.
 
     Raises:
@@ -109,7 +109,7 @@ def returning(declared: Declared, applied: AppliedSettings) -> Wanted:
     return {value.where: value.before for value in applied.values}
 
 
-def require_own(declared: Declared, wanted: Collection[Where], grants: Grants) -> None:
+def require_own(declared: Declaration, wanted: Collection[Where], grants: Grants) -> None:
     """Make sure that a person may see and change the entries that have these values.
 
     Raises:
@@ -122,7 +122,7 @@ def require_own(declared: Declared, wanted: Collection[Where], grants: Grants) -
 
 
 def setting_draft(
-    declared: Declared, group: GroupId, wanted: Wanted, text: str, basis: Basis | None = None
+    declared: Declaration, group: GroupId, wanted: Wanted, text: str, basis: Basis | None = None
 ) -> SettingDraft:
     """Return what it takes to declare values.
 
@@ -163,11 +163,11 @@ def setting_draft(
     return SettingDraft(change=change, text=after, entities=entities, entries=entries_after)
 
 
-def _is_of_api(declared: Declared, key: Where) -> bool:
+def _is_of_api(declared: Declaration, key: Where) -> bool:
     return key in declared.entities and key not in declared.file.keys
 
 
-def _of_file(declared: Declared, wanted: Wanted, text: str) -> Iterator[SettingValue]:
+def _of_file(declared: Declaration, wanted: Wanted, text: str) -> Iterator[SettingValue]:
     if not wanted:
         return
     name = declared.file.file
@@ -178,7 +178,7 @@ def _of_file(declared: Declared, wanted: Wanted, text: str) -> Iterator[SettingV
         yield SettingValue(where=where, before=scalar_at(text, reading, where), after=value)
 
 
-def _of_api(declared: Declared, wanted: Wanted) -> Iterator[SettingValue]:
+def _of_api(declared: Declaration, wanted: Wanted) -> Iterator[SettingValue]:
     for where, value in wanted.items():
         *around, key = where[2:]
         inside: Mapping[str, Plain] = owned(declared, Section(where[0]), where[1]).body
@@ -187,7 +187,7 @@ def _of_api(declared: Declared, wanted: Wanted) -> Iterator[SettingValue]:
         yield SettingValue(where=where, before=_written(inside[key]), after=value)
 
 
-def _replaced(declared: Declared, wanted: Wanted) -> Mapping[Where, Entity]:
+def _replaced(declared: Declaration, wanted: Wanted) -> Mapping[Where, Entity]:
     """Return the entities of the API that have these values, with them."""
     bodies: dict[Where, dict[str, Plain]] = {}
     for where, value in wanted.items():
@@ -237,7 +237,7 @@ def _digests(documents: Mapping[Where, object]) -> Mapping[str, str]:
     }
 
 
-def _tag(declared: Declared, keys: Collection[Where], text: str) -> str:
+def _tag(declared: Declaration, keys: Collection[Where], text: str) -> str:
     revisions = [declared.entities[key].revision for key in sorted(keys) if _is_of_api(declared, key)]
     return f'"{hashlib.sha256(json.dumps([text, revisions]).encode()).hexdigest()[:32]}"'
 

@@ -16,7 +16,7 @@ from trigger.verdicts import Direction
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
-    from handler.operations.outcomes import Asked, Shown
+    from handler.operations.outcomes import RequestReply, Shown
     from handler.planning.status import GroupStatus
     from trigger.requests import Decision
 
@@ -55,7 +55,7 @@ class RaiseAlarm:
     policy: Annotated[PolicyId, Len(1, 200)]
     by: Annotated[str, Len(0, 64)] = "alarm"
 
-    async def perform(self, operations: Operations, by: Actor) -> Asked:
+    async def perform(self, operations: Operations, by: Actor) -> RequestReply:
         return await operations.alarm(self.group, self.policy, id=self.id, by=self.by)
 
 
@@ -77,7 +77,7 @@ class ExecutePolicy:
         default="", metadata={HEADER: "Idempotency-Key", ABOUT: "The same key again changes nothing."}
     )
 
-    async def perform(self, operations: Operations, by: Actor) -> Asked:
+    async def perform(self, operations: Operations, by: Actor) -> RequestReply:
         return await operations.alarm(self.group, self.policy, id=self.id or operations.fresh_id(), by=by.name)
 
 

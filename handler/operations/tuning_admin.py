@@ -9,7 +9,7 @@ from config.document.overlay import overlaid
 from config.document.places import ParsedText
 from config.errors import Refused
 from config.units import GroupId, Instant
-from handler.engine.declared import Declared
+from handler.engine.declared import Declaration
 from handler.engine.engine import Engine
 from handler.operations.lookup import runtime_of
 from handler.tuning.known import limit_of, require_known
@@ -68,7 +68,7 @@ class TuningAdmin:
         return await self._engine.what_if.ask(person, question)
 
 
-def declared_of(engine: Engine, group: GroupId) -> Declared:
+def declared_of(engine: Engine, group: GroupId) -> Declaration:
     """Return what is declared, which has the group.
 
     Raises:
@@ -82,7 +82,7 @@ def declared_of(engine: Engine, group: GroupId) -> Declared:
     return declared
 
 
-def whole(declared: Declared) -> ParsedText:
+def whole(declared: Declaration) -> ParsedText:
     """Return the file with the entities of the API that are in force."""
     kept = [entity for key, entity in declared.entities.items() if key not in declared.merged.quarantined]
     return overlaid(declared.file, kept) if kept else declared.file

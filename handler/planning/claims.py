@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from config.units import GroupId, Instant, MemberName
 from handler.planning.launches import Claim
 from handler.planning.world import Member, Phase, Server, ServerState, World
-from trigger.guards.outdated_requests import Inventory
+from trigger.guards.outdated_requests import ListingCheck
 
 BEARERS = 3
 """The oldest members of each cloud that bear the claim, besides all that are made under it."""
@@ -89,12 +89,12 @@ def _age(server: Server) -> tuple[Instant, MemberName]:
 _SETTLED = (Phase.MADE, Phase.IN_SERVICE)
 
 
-def inventory_of(world: World, desired: int | None) -> Inventory:
+def inventory_of(world: World, desired: int | None) -> ListingCheck:
     """Count the listed machines, and return whether the store remembers exactly these."""
     present = [member for member in world.members if _is_present(member)]
     known = sum(_is_remembered(member) for member in present)
     exact = len(world.members) == len(present) == known == desired
-    return Inventory(
+    return ListingCheck(
         found=len(present),
         ahead=world.ahead,
         agrees=world.complete and exact and not world.untraced and not world.relisted,

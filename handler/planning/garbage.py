@@ -78,7 +78,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class FleetRecords:
     """What is remembered of all groups."""
 
     installation: str
@@ -101,7 +101,7 @@ class GarbageReport:
 
 
 def garbage_of(
-    known: Known,
+    known: FleetRecords,
     listings: Mapping[CloudId, Listing],
     parts: Mapping[CloudId, PartListing],
     registered: Mapping[BalancerId, Collection[MemberName]],
@@ -127,7 +127,7 @@ def garbage_of(
     return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
 
 
-def _members(known: Known, listed: Mapping[MemberName, Server], now: Instant) -> Iterator[Item]:
+def _members(known: FleetRecords, listed: Mapping[MemberName, Server], now: Instant) -> Iterator[Item]:
     for record in known.records.values():
         definition = known.definitions[record.group]
         server = listed.get(record.name)
@@ -164,7 +164,7 @@ def _of_record(  # what an item is made of
     )
 
 
-def _machines(known: Known, cloud: CloudId, listing: Listing) -> Iterator[Item]:
+def _machines(known: FleetRecords, cloud: CloudId, listing: Listing) -> Iterator[Item]:
     for server in listing.servers:
         launch = _ours(known, server.name)
         judged = None if launch is None else _judged(known, launch)
@@ -181,7 +181,7 @@ def _machines(known: Known, cloud: CloudId, listing: Listing) -> Iterator[Item]:
             )
 
 
-def _judged(known: Known, launch: LaunchId) -> tuple[GarbageKind, str] | None:
+def _judged(known: FleetRecords, launch: LaunchId) -> tuple[GarbageKind, str] | None:
     """Return why a listed machine is garbage; ``None``: it is a member, or becomes one."""
     if launch.name in known.records:
         return None
@@ -192,7 +192,9 @@ def _judged(known: Known, launch: LaunchId) -> tuple[GarbageKind, str] | None:
     return (GarbageKind.RETURNED, "proved gone before, and listed again") if launch.name in known.gone else None
 
 
-def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping[MemberName, Server]) -> Iterator[Item]:
+def _vanished(
+    known: FleetRecords, listings: Mapping[CloudId, Listing], listed: Mapping[MemberName, Server]
+) -> Iterator[Item]:
     """Yield abandoned machines of clouds that cannot confirm that they are gone."""
     for let_go in known.abandoned.values():
         listing = listings.get(let_go.cloud)
@@ -209,7 +211,7 @@ def _vanished(known: Known, listings: Mapping[CloudId, Listing], listed: Mapping
         )
 
 
-def _parts(known: Known, cloud: CloudId, listing: PartListing, machines: Listing | None) -> Iterator[Item]:
+def _parts(known: FleetRecords, cloud: CloudId, listing: PartListing, machines: Listing | None) -> Iterator[Item]:
     """Yield parts without a machine; only from a complete listing, which alone proves that there is no machine."""
     if machines is None or not machines.complete:
         return
@@ -233,7 +235,7 @@ def _parts(known: Known, cloud: CloudId, listing: PartListing, machines: Listing
 
 
 def _registrations(
-    known: Known, balancer: BalancerId, names: Collection[MemberName], listed: Mapping[MemberName, Server]
+    known: FleetRecords, balancer: BalancerId, names: Collection[MemberName], listed: Mapping[MemberName, Server]
 ) -> Iterator[Item]:
     for name in names:
         launch = _ours(known, name)
@@ -247,6 +249,6 @@ def _registrations(
         )
 
 
-def _ours(known: Known, name: str) -> LaunchId | None:
+def _ours(known: FleetRecords, name: str) -> LaunchId | None:
     launch = LaunchId.parse(name)
     return launch if launch is not None and launch.installation == known.installation else None

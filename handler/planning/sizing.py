@@ -21,7 +21,7 @@ from handler.planning.roles import COUNTED, MemberRole, Role
 from handler.planning.rolling import WORDS, RollBatch, batch, going
 from handler.planning.settled import nominees
 from handler.planning.steps import Create, MakePart, Step, Wait
-from handler.planning.victims import REPLACED_ONE_IS_BACK, Preference, successors
+from handler.planning.victims import REPLACED_ONE_IS_BACK, VictimPreference, successors
 from handler.planning.victims import choose as choose_victims
 from handler.planning.world import Leaving, Member
 
@@ -166,7 +166,7 @@ def _surplus(
     rest = surplus - due
     order = context.definition.group.victims if context.desired.roll is None else Victims.OLDEST_PROFILE
     nominated = [(member, Role.SERVING) for member in nominees(settled, rest, order)]
-    preference = Preference(order=order, world=context.world, revision=context.desired.revision)
+    preference = VictimPreference(order=order, world=context.world, revision=context.desired.revision)
     others = {member.name: why for member, why in choose_victims([*counted, *nominated], rest, preference)}
     return {**first, **others}, due - len(first)
 

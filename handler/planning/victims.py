@@ -41,7 +41,7 @@ Turn = tuple[Member, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preference:
+class VictimPreference:
     """The group's preference among members of equal rank."""
 
     order: Victims
@@ -50,7 +50,7 @@ class Preference:
     """Of the desired size: with the group it seeds the lot."""
 
 
-def choose(candidates: Iterable[MemberRole], count: int, preference: Preference) -> tuple[Turn, ...]:
+def choose(candidates: Iterable[MemberRole], count: int, preference: VictimPreference) -> tuple[Turn, ...]:
     """Choose ``count`` members to leave, or as many as may be chosen.
 
     Gone and broken members first, then those that perhaps do not exist, then those being built, then those between two
@@ -102,7 +102,7 @@ def _rank(member: Member, role: Role) -> int:
     return _IN_SERVICE if has_served else _UNSURE_AND_NEW
 
 
-def _in_turn(alike: Sequence[Member], preference: Preference, staying: Counter[str | None]) -> Iterator[Turn]:
+def _in_turn(alike: Sequence[Member], preference: VictimPreference, staying: Counter[str | None]) -> Iterator[Turn]:
     """Yield members of one rank in the order in which they leave; removes them from ``staying``."""
     match preference.order:
         case Victims.OLDEST:
@@ -198,7 +198,7 @@ def _by_zone(alike: Sequence[Member], staying: Counter[str | None]) -> Iterator[
         yield member, words
 
 
-def _by_lot(alike: Iterable[Member], preference: Preference) -> Iterator[Turn]:
+def _by_lot(alike: Iterable[Member], preference: VictimPreference) -> Iterator[Turn]:
     """Yield members in an order that cannot be foreseen and can be computed again."""
     seed = f"{preference.world.group}/{preference.revision}/"
 

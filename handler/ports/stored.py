@@ -29,7 +29,7 @@ from handler.planning.status import StateSince
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Record
 from trigger.explain.explanation import Explanation, Measured
-from trigger.explain.recorded_inputs import Given
+from trigger.explain.recorded_inputs import RecordedInputs
 from trigger.reasons import Reason
 from trigger.requests import Clamp, GroupState, Pause
 from trigger.verdicts import Direction
@@ -112,7 +112,7 @@ class StoredTick:
     """Members that leave, or were given, for the new size: written in the same transaction."""
     cloud: CloudId | None = None
     """The cloud of these members; required if there are any."""
-    given: Given | None = None
+    given: RecordedInputs | None = None
     """What the decision was given from elsewhere; ``None``: the same as the one before."""
 
 

@@ -15,7 +15,7 @@ from config.model.schedules import ScheduledChange
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId, Seconds
 from handler.ports.stored import direction_of, fleet_pause_of, freeze_of, pause_of
 from trigger.decide import returned, vanished
-from trigger.explain.recorded_inputs import Given
+from trigger.explain.recorded_inputs import RecordedInputs
 from trigger.forecast.leads import NEWEST, LearnedTime, Took, lead_of, learned_time
 from trigger.guards.pauses import fleet_paused, fleet_resumed, paused, resumed
 from trigger.policies.manual_freezes import frozen, unfrozen
@@ -52,7 +52,7 @@ class ReplayEvent:
     in_service: int | None = None
     """Members in service after it."""
     message: str = ""
-    given: Given | None = None
+    given: RecordedInputs | None = None
     """Inputs of a decision that do not follow from other events."""
 
     @property
@@ -78,7 +78,7 @@ class Course:
         self.events: Sequence[ReplayEvent] = sorted(events, key=lambda each: each.at)
         self._occurred_at = [each.at for each in self.events]
         givens = (each.given for each in self.events if each.given is not None)
-        self.givens: Sequence[Given] = sorted(givens, key=lambda each: (each.life, each.number))
+        self.givens: Sequence[RecordedInputs] = sorted(givens, key=lambda each: (each.life, each.number))
         """In the order of decisions; empty: an older release recorded the events."""
         resized = [each for each in self.events if each.resized]
         served = [each for each in self.events if each.kind == "member" and each.in_service is not None]

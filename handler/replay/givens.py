@@ -9,7 +9,7 @@ from config.model.adjustments import outright
 from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant
 from handler.replay.events import Course, declared_policy
-from trigger.explain.recorded_inputs import Given
+from trigger.explain.recorded_inputs import RecordedInputs
 from trigger.requests import GroupState, Request, RequestCause
 
 
@@ -21,18 +21,18 @@ class Givens:
         first_at: the first poll.
     """
 
-    def __init__(self, givens: Sequence[Given], first_at: Instant) -> None:
+    def __init__(self, givens: Sequence[RecordedInputs], first_at: Instant) -> None:
         self._givens = givens
         self._next = 0
         for _ in self.until(first_at):
             pass
 
     @property
-    def last(self) -> Given | None:
+    def last(self) -> RecordedInputs | None:
         """Return the newest input passed, which still holds; ``None``: the recording has none."""
         return self._givens[self._next - 1] if self._next else None
 
-    def until(self, poll: Instant) -> Iterator[Given]:
+    def until(self, poll: Instant) -> Iterator[RecordedInputs]:
         """Yield the inputs up to and including those of the decision about a poll."""
         while self._next < len(self._givens) and _is_before(self._givens[self._next], poll):
             self._next += 1
@@ -46,7 +46,7 @@ class Givens:
         return None if self.last is None else self.last.state
 
 
-def _is_before(given: Given, poll: Instant) -> bool:
+def _is_before(given: RecordedInputs, poll: Instant) -> bool:
     """Tell whether an input belongs to a poll's decision or to an earlier one.
 
     A poll takes time: a request meanwhile is later than the poll, but may be decided before it.

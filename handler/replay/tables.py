@@ -16,7 +16,7 @@ from config.units import GroupId, Instant
 from handler.replay.events import Course, ReplayEvent
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
-from trigger.explain.recorded_inputs import FORM, Given
+from trigger.explain.recorded_inputs import FORM, RecordedInputs
 
 
 def instant_of(text: str) -> float:
@@ -123,12 +123,12 @@ def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
     )
 
 
-def _given(path: Path, line: int, text: str) -> Given | None:
+def _given(path: Path, line: int, text: str) -> RecordedInputs | None:
     """Read the inputs of a decision. Fields that this release does not know are skipped."""
     if not text:
         return None
     try:
-        given = from_text(text, Given)
+        given = from_text(text, RecordedInputs)
     except StoreError as error:
         raise Unreplayable(f"{path}:{line}: given: {error}") from error
     if given.form > FORM:

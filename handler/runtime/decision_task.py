@@ -13,7 +13,7 @@ from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.steady_ticks import SteadyState, UnchangedTick
 from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
-from trigger.explain.recorded_inputs import DecisionTrack, Given
+from trigger.explain.recorded_inputs import DecisionTrack, RecordedInputs
 from trigger.explain.shapes import Story
 from trigger.requests import Decision, GroupState, Request
 from trigger.verdicts import Evaluation
@@ -60,7 +60,7 @@ class DecidedTask:
     """``None``: it is that of ``unchanged``."""
     unchanged: UnchangedTick | None
     story: Story | None
-    given: Given | None
+    given: RecordedInputs | None
     track: DecisionTrack
     steady: SteadyState | None
 

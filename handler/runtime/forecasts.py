@@ -28,7 +28,7 @@ from config.units import GroupId, Instant, Seconds, format_span
 from handler import logs
 from handler.runtime.loops import Guard
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
-from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
+from trigger.forecast.cohorts import ForecastCohort, Lane, Terms, joined
 from trigger.forecast.leads import LearnedTime, lead_of
 from trigger.policies.forecasting import NO_PROFILES, Forecasting, Loads, lanes_of
 from trigger.policies.outlooks import Foresight
@@ -321,9 +321,9 @@ def _kept(catalogue: Catalogue, forecasting: Forecasting) -> Sequence[KeptLane]:
 
 def _recalled(
     folder: ForecastFolder, forecasting: Forecasting, new: Iterable[KeptLane]
-) -> tuple[Sequence[Cohort], Sequence[KeptLane]]:
+) -> tuple[Sequence[ForecastCohort], Sequence[KeptLane]]:
     """Return what goes on now, and what would take long to learn."""
-    quick: list[Cohort] = []
+    quick: list[ForecastCohort] = []
     later: list[KeptLane] = []
     histories: dict[Lane, History] = {}
     for each in new:
@@ -343,7 +343,7 @@ def _recalled(
     return found, later
 
 
-def _learn(forecasting: Forecasting, cohort: Cohort, histories: Mapping[Lane, History], until: int) -> None:
+def _learn(forecasting: Forecasting, cohort: ForecastCohort, histories: Mapping[Lane, History], until: int) -> None:
     """Carry a cohort on along its loads, up to a step or to their end."""
     ends = max(histories[lane].end for lane in cohort.lanes)
     first = cohort.number + 1

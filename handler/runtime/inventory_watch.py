@@ -17,7 +17,7 @@ from statistics import median_low
 
 from config.model.catalogue import Cloud
 from config.units import GroupId, Instant, Moment, Seconds
-from handler.convergence.idle_groups import Finding, IdleGroup
+from handler.convergence.idle_groups import IdleGroup, IdleState
 from handler.convergence.inventories import Compared
 from handler.convergence.inventory import AskedListing
 from handler.planning.world import Listing
@@ -158,22 +158,22 @@ class InventoryWatch:
 
         compared = await whole(read())
         for number, each in enumerate(groups, 1):
-            self._note_outcome(each, compared.found.get(each.runtime.id, Finding.SILENT), compared.asked_at)
+            self._note_outcome(each, compared.found.get(each.runtime.id, IdleState.SILENT), compared.asked_at)
             if number % _TOGETHER == 0:
                 await asyncio.sleep(0)
 
-    def _note_outcome(self, each: _Watched, what: Finding, asked_at: Instant) -> None:
+    def _note_outcome(self, each: _Watched, what: IdleState, asked_at: Instant) -> None:
         """Take in what an inventory shows of a group, unless a pass or a change came between."""
         if self._watched.get(each.runtime.id) is not each or not _stands(each):
             return
-        if what is Finding.SAME:
+        if what is IdleState.SAME:
             now = self._clock()
             each.seen_at = asked_at
             each.until = now.steady + _VOUCHED * each.runtime.definition.group.interval
             if each.idle.state.desired is not None:
                 each.runtime.converged_at = now.wall
             self._same(each.runtime)
-        elif what is Finding.OTHER:
+        elif what is IdleState.OTHER:
             del self._watched[each.runtime.id]
             each.runtime.wake.set()
 

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from collector.outages.heard import Heard
 from collector.outages.misses import misses_of
-from collector.outages.outages import Ended, OutageBegan, OutageLayout, observe, unheard
+from collector.outages.outages import OutageBegan, OutageEnded, OutageLayout, observe, unheard
 from collector.outages.remedies import remedy
 from collector.samples import Scrape
 from config.model.catalogue import Catalogue
@@ -43,7 +43,7 @@ def listen(runtime: GroupRuntime, scrape: Scrape, hearing: OutageLayout, interva
     runtime.unheard = unheard(runtime.silence, scrape.at.wall, _UNHEARD_INTERVALS * interval)
 
 
-def _log_change(change: OutageBegan | Ended) -> None:
+def _log_change(change: OutageBegan | OutageEnded) -> None:
     """Log the begin or end of an outage of a channel or a counter; the channel of a group has no member.
 
     For a silent channel, the counter is the one of its counters whose failure is reported.
@@ -62,7 +62,7 @@ def _log_change(change: OutageBegan | Ended) -> None:
                 said=change.detail or None,
                 remedy=remedy(change.source, change.reply),
             )
-        case Ended():
+        case OutageEnded():
             event = "counter_found" if channel is None else "unheard_ended"
             source = None if channel is None else channel.source
             logs.say(event, group=change.group, member=member, counter=change.counter, source=source)

@@ -24,7 +24,7 @@ from handler.runtime.ownership import read_private, write_private
 from handler.store.beside import StoreSource
 
 if TYPE_CHECKING:
-    from handler.store.postgresql_database import PostgresqlDatabase, Term
+    from handler.store.postgresql_database import LeaseTerm, PostgresqlDatabase
     from handler.store.postgresql_lease import PostgresqlLease
     from handler.store.postgresql_relay import PostgresqlRelay
 
@@ -74,7 +74,7 @@ def store_source(state: Path) -> StoreSource:
             return database_of(place)
 
 
-def database_of(place: PostgresqlPlace, term: Term | None = None) -> PostgresqlDatabase:
+def database_of(place: PostgresqlPlace, term: LeaseTerm | None = None) -> PostgresqlDatabase:
     """Return the database of a place; nothing is connected yet. Its password is read at each connection.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Connection, ForeignKey, Integer, RowMapping, Table, Text, UniqueConstraint, delete
 
 from config.units import AccountId, DomainId
-from handler.identity.accounts import Account, Domain, Quota
+from handler.identity.accounts import Account, AccountQuota, Domain
 from handler.store.columns import METADATA, SECONDS, JsonColumn
 from handler.store.rows import named
 from handler.store.schema import every
@@ -72,7 +72,7 @@ class AccountRows(StoreSession):
 
 
 def _account(row: RowMapping) -> Account:
-    quota = Quota(groups=row["groups_at_most"], members=row["members_at_most"])
+    quota = AccountQuota(groups=row["groups_at_most"], members=row["members_at_most"])
     return Account(**named(row, leaving_out=("groups_at_most", "members_at_most")), quota=quota)
 
 

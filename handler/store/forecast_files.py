@@ -36,7 +36,7 @@ import numpy.typing as npt
 from config.units import Seconds
 from trigger.forecast import lanes as columns
 from trigger.forecast.carrying import no_profiles
-from trigger.forecast.cohorts import Cohort, Lane, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, Terms
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.memory import LoadMemory
 from trigger.policies.forecasting import Loads, StepRow
@@ -159,7 +159,7 @@ class ForecastFolder:
         newest = int(_HEAD.unpack_from(data)[2])
         return _history_in(data, newest)
 
-    def save(self, cohort: Cohort, kept: Iterable[KeptLane]) -> None:
+    def save(self, cohort: ForecastCohort, kept: Iterable[KeptLane]) -> None:
         """Save what was learned of the lanes of a cohort.
 
         Raises:
@@ -173,7 +173,7 @@ class ForecastFolder:
             with _opened(self._loads(each.lane)) as loads:
                 os.fsync(loads)
 
-    def learned(self, kept: KeptLane) -> Cohort | None:
+    def learned(self, kept: KeptLane) -> ForecastCohort | None:
         """Return what was learned of a lane; ``None``: nothing, or by other terms.
 
         Raises:
@@ -332,7 +332,7 @@ def _history_in(data: bytes, newest: int) -> History:
 # What was learned
 
 
-def _learned(cohort: Cohort, kept: KeptLane) -> bytes:
+def _learned(cohort: ForecastCohort, kept: KeptLane) -> bytes:
     memory = cohort.memory
     numbers = columns.numbers_of(cohort.state)
     parts = [_packed(ring) for ring in memory.stored] + [zlib.compress(numbers.tobytes(), 1)]
@@ -358,7 +358,7 @@ def _head_of(data: bytes) -> dict[str, Any] | None:
     return head if head["format"] in {_LEARNED_FORM, _BEFORE_PROFILES} else None
 
 
-def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
+def _cohort_of(data: bytes, kept: KeptLane) -> ForecastCohort | None:
     head = _head_of(data)
     if head is None:
         return None
@@ -377,7 +377,7 @@ def _cohort_of(data: bytes, kept: KeptLane) -> Cohort | None:
     if head["format"] == _BEFORE_PROFILES:
         numbers = np.concatenate((numbers, no_profiles()))
     state = columns.state_of(numbers, horizons)
-    return Cohort([kept.lane], kept.terms, memory, state)
+    return ForecastCohort([kept.lane], kept.terms, memory, state)
 
 
 def _packed(ring: npt.NDArray[Any]) -> bytes:

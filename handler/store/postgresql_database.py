@@ -59,7 +59,7 @@ _FIRST_MARK = insert_or_update(meta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class LeaseTerm:
     """The time of one worker under one epoch of the lease."""
 
     epoch: int
@@ -67,9 +67,9 @@ class Term:
     """The mark that taking the lease left: what this worker's first transaction must find."""
 
 
-def first_mark(connection: Connection, epoch: int) -> Term:
+def first_mark(connection: Connection, epoch: int) -> LeaseTerm:
     """Write the mark with which an epoch begins, in the transaction that takes the lease."""
-    term = Term(epoch=epoch, mark=f"{epoch}-{secrets.token_hex(8)}")
+    term = LeaseTerm(epoch=epoch, mark=f"{epoch}-{secrets.token_hex(8)}")
     _FIRST_MARK.write(connection, {"name": _NAME, "value": term.mark})
     return term
 
@@ -78,7 +78,7 @@ class PostgresqlDatabase:
     """An open database; implements `handler.store.database.Database`."""
 
     def __init__(
-        self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds], term: Term | None = None
+        self, url: str, password: Callable[[], str | None], now: Callable[[], Seconds], term: LeaseTerm | None = None
     ) -> None:
         """Prepare; nothing is connected before the first use.
 

@@ -18,7 +18,7 @@ from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.ports.declarations import AppliedFile
 from handler.store.applied_rows import REVISION_IN_FORCE, read_applied
-from handler.store.postgresql_database import Term, first_mark
+from handler.store.postgresql_database import LeaseTerm, first_mark
 from handler.store.postgresql_sessions import END_WRITERS
 from handler.store.postgresql_short import CLOCK, ShortTransactions
 from handler.store.revisions import found_revision, upgrade
@@ -77,7 +77,7 @@ class PostgresqlLease:
         with self._short.begun() as connection:
             return read_applied(connection)
 
-    def take(self, row: LeaseRow, own: Presence, span: Seconds) -> Term | None:
+    def take(self, row: LeaseRow, own: Presence, span: Seconds) -> LeaseTerm | None:
         """Take the lease from this very row; ``None``: it has changed meanwhile. Raises `StoreError`."""
         same = (lease.c.epoch == row.epoch) & (lease.c.process == row.process) & (lease.c.renewals == row.renewals)
         taken = {"epoch": row.epoch + 1, "process": own.process, "worker": own.name, "renewals": 0, "span": span}

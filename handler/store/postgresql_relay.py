@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlalchemy import delete, insert, select, update
 
 from config.units import Seconds
-from handler.leasing.relaying import STALE_AFTER, Progress, PutDown
+from handler.leasing.relaying import STALE_AFTER, PutDown, RelayProgress
 from handler.store.postgresql_short import CLOCK, ShortTransactions
 from handler.store.worker_schema import lease, relayed
 
@@ -70,13 +70,13 @@ class PostgresqlRelay:
         with self._short.begun() as connection:
             connection.execute(update(relayed).where(relayed.c.id == id).values(answer=answer))
 
-    def progress(self, id: str) -> Progress:
+    def progress(self, id: str) -> RelayProgress:
         """Read how far a request has come. Raises `StoreError`."""
         of_lease = select(lease.c.epoch).scalar_subquery()
         wanted = select(relayed.c.taken_up, relayed.c.answer, of_lease).where(relayed.c.id == id)
         with self._short.begun() as connection:
             taken_up, answer, epoch = connection.execute(wanted).one()
-        return Progress(taken_up=taken_up, answer=answer, epoch=epoch)
+        return RelayProgress(taken_up=taken_up, answer=answer, epoch=epoch)
 
     def withdraw(self, id: str) -> bool:
         """Delete a request that no holder has taken up; whether none had. Raises `StoreError`."""

@@ -55,7 +55,7 @@ from handler.ports.alerts import AlertStatus
 from handler.ports.notices import News
 from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word, group_column
 from trigger.explain.explanation import Explanation
-from trigger.explain.recorded_inputs import Given
+from trigger.explain.recorded_inputs import RecordedInputs
 from trigger.reasons import Reason
 from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Shrunk, SignalKind, SizeChange, Watched
 from trigger.verdicts import Direction
@@ -271,7 +271,7 @@ givens = Table(
     Column("id", NUMBER, primary_key=True),
     group_column(),
     Column("at", SECONDS, nullable=False),
-    Column("given", JsonColumn(Given), nullable=False),
+    Column("given", JsonColumn(RecordedInputs), nullable=False),
     Index(None, "group"),
     Index(None, "at"),
 )

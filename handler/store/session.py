@@ -27,7 +27,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Kept(Generic[K, T]):
+class EditionCache(Generic[K, T]):
     """Values by key, each with the edition that it was read in.
 
     A writer raises the edition after its transaction, and before any caller wakes. A reader takes the edition first, so
@@ -60,7 +60,7 @@ class Kept(Generic[K, T]):
                 self._values.pop(key, None)
 
 
-class Fleets(Kept[GroupId, tuple[Record, ...]]):
+class Fleets(EditionCache[GroupId, tuple[Record, ...]]):
     """The members of each group that are not GONE, sorted by sequence.
 
     Records that are written are added to those that were read, when these are next read: each record of a pass is

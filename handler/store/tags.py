@@ -27,7 +27,7 @@ from trigger.explain.explanation import (
     PolicyExplanation,
     TermExplanation,
 )
-from trigger.explain.recorded_inputs import Given
+from trigger.explain.recorded_inputs import RecordedInputs
 from trigger.guards.stabilisation import Stabilising
 from trigger.requests import (
     Ceiling,
@@ -67,7 +67,7 @@ TAGS: Final[Mapping[type, str]] = {
     ExpressionExplanation: "ExpressionExplanation",
     PolicyExplanation: "PolicyExplanation",
     TermExplanation: "TermExplanation",
-    Given: "Given",
+    RecordedInputs: "Given",
     Ceiling: "Ceiling",
     Clamp: "Clamp",
     Fleet: "Fleet",

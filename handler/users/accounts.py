@@ -9,7 +9,7 @@ from dataclasses import replace
 from config.errors import Refused
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, Instant
 from handler import logs
-from handler.identity.accounts import Account, Domain, Quota, line_of
+from handler.identity.accounts import Account, AccountQuota, Domain, line_of
 from handler.ports.identity import AccountStore
 from handler.users.tokens import check_name, new_uuid
 
@@ -107,7 +107,7 @@ class KnownAccounts:
             del self._domains[id]
         logs.say("domain_deleted", domain=id)
 
-    async def add(self, id: AccountId, domain: DomainId, quota: Quota, uses: tuple[str, ...] = ()) -> Account:
+    async def add(self, id: AccountId, domain: DomainId, quota: AccountQuota, uses: tuple[str, ...] = ()) -> Account:
         """Make an account.
 
         Raises:
@@ -126,7 +126,7 @@ class KnownAccounts:
         logs.say("account_added", account=id, domain=domain)
         return made
 
-    async def set_quota(self, id: AccountId, quota: Quota) -> Account:
+    async def set_quota(self, id: AccountId, quota: AccountQuota) -> Account:
         """Change how much an account may declare.
 
         Raises:

@@ -26,7 +26,7 @@ PAIRS_AT_MOST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewKeyPair:
+class IssuedKeyPair:
     """A pair as it is shown, this one time."""
 
     api_key: str
@@ -123,7 +123,7 @@ class KnownKeyPairs:
         """Tell whether the seal has the keys for a pair."""
         return all(self._seal.opens(sealed) for sealed in (pair.secret, pair.old_secret) if sealed is not None)
 
-    async def new(self, user: str, name: str, expires_at: Instant | None) -> NewKeyPair:
+    async def new(self, user: str, name: str, expires_at: Instant | None) -> IssuedKeyPair:
         """Make a pair and return it; its secret key is never shown again.
 
         Raises:
@@ -146,7 +146,7 @@ class KnownKeyPairs:
         logs.say("key_pair_made", user=user, pair=name)
         return made
 
-    async def rotate(self, user: str, name: str, expires_at: Instant | None) -> NewKeyPair:
+    async def rotate(self, user: str, name: str, expires_at: Instant | None) -> IssuedKeyPair:
         """Return a new pair in place of one; the old one stays valid until `finish` or the next rotation.
 
         Raises as `new`.
@@ -217,11 +217,11 @@ class KnownKeyPairs:
         row = _row(pair, api_key)
         return self._seal.seal(self._seal.open(sealed, row), row)
 
-    async def _minted(self) -> NewKeyPair:
+    async def _minted(self) -> IssuedKeyPair:
         await asyncio.to_thread(self._seal.prepare, holds_secrets=bool(self._pairs))
-        return NewKeyPair(api_key=secrets.token_urlsafe(32), secret_key=PREFIX + secrets.token_urlsafe(32))
+        return IssuedKeyPair(api_key=secrets.token_urlsafe(32), secret_key=PREFIX + secrets.token_urlsafe(32))
 
-    def _with(self, pair: StoredKeyPair, made: NewKeyPair) -> StoredKeyPair:
+    def _with(self, pair: StoredKeyPair, made: IssuedKeyPair) -> StoredKeyPair:
         sealed = self._seal.seal(made.secret_key, _row(pair, made.api_key))
         return replace(pair, api_key=made.api_key, secret=sealed)
 

@@ -9,14 +9,14 @@ from fastapi.responses import JSONResponse, Response
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Redeclared
 from handler.operations.address import Address
-from handler.operations.outcomes import Asked, Done, MemberPass, SettingsApplied
+from handler.operations.outcomes import Done, MemberPass, RequestReply, SettingsApplied
 from handler.operations.size_tags import size_tag
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
 from handler.planning.steps import Plan
 from handler.snapshots.writing import written
 from handler.web.declarations import redeclared
-from handler.web.problems import MEDIA, TYPES, Problem, details
+from handler.web.problems import MEDIA, TYPES, ProblemType, details
 from handler.web.render import Json, carried_out, closed_up, plain, planned, text_of
 from trigger.explain.words import sentence_of
 from trigger.reasons import Reason
@@ -48,7 +48,7 @@ def _body(done: object) -> Json:
     match done:
         case Decision():
             return _decided(done)
-        case Asked():
+        case RequestReply():
             return execution_json(done)
         case Plan():
             return planned(done)
@@ -69,7 +69,7 @@ def _of_member(done: CloseUp | MemberPass) -> Json:
 def _status(done: object) -> int | None:
     """Return 202 for a size that is accepted, now or in its turn; ``None``: the outcome has no status of its own."""
     match done:
-        case Asked():
+        case RequestReply():
             return 202
         case Decision():
             return 202 if _is_accepted(done) else 200
@@ -81,27 +81,27 @@ def _status(done: object) -> int | None:
             return None
 
 
-def _problem(done: object) -> Problem | None:
+def _problem(done: object) -> ProblemType | None:
     """Return why an outcome is a refusal; ``None``: it is none."""
     match done:
-        case Asked():
-            return None if done.accepted else Problem.NO_CHANGE
+        case RequestReply():
+            return None if done.accepted else ProblemType.NO_CHANGE
         case Decision():
             if _is_late(done):
-                return Problem.CHANGED
+                return ProblemType.CHANGED
             kept = {answer.reason for answer in done.answers} <= {Reason.NO_CHANGE}
-            return None if kept or _is_accepted(done) else Problem.NO_CHANGE
+            return None if kept or _is_accepted(done) else ProblemType.NO_CHANGE
         case Reloaded():
-            return Problem.FILE_REFUSED if done.problems else None
+            return ProblemType.FILE_REFUSED if done.problems else None
         case Redeclared():
-            return Problem.DECLARATION_REFUSED if done.problems else None
+            return ProblemType.DECLARATION_REFUSED if done.problems else None
         case _:
             return None
 
 
 def _detail(done: object) -> str:
     match done:
-        case Asked():
+        case RequestReply():
             return sentence_of(done.reason)
         case Decision() if _is_late(done):
             return f"the size of {done.group} has changed since the caller read it, and is {done.desired_to} now"
@@ -151,7 +151,7 @@ def _quiet(decision: Decision) -> Json:
     return {"seconds": span, "direction": direction.value} if span > 0 else None
 
 
-def execution_json(asked: Asked) -> dict[str, Json]:
+def execution_json(asked: RequestReply) -> dict[str, Json]:
     """Return the outcome of an execution as JSON."""
     return {
         "request": asked.request,

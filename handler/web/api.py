@@ -39,7 +39,7 @@ from handler.web.pages.tuning_routes import build_tuning
 from handler.web.pages.user_routes import build_users
 from handler.web.pages.webhook_routes import build_webhooks
 from handler.web.paging import BadCursor
-from handler.web.problems import PATH, Problem, problem_of_error, problem_of_status, problem_response, table
+from handler.web.problems import PATH, ProblemType, problem_of_error, problem_of_status, problem_response, table
 from handler.web.reading import reading_routes
 from handler.web.recent import build_recent
 from handler.web.render import plain
@@ -95,8 +95,8 @@ async def _forbidden(request: Request, error: Exception) -> Response:
     if actor_of(request).origin.way is Way.NONE:
         if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(BASE):
             return to_login(request)
-        return problem_response(Problem.UNAUTHENTICATED, str(error))
-    return problem_response(Problem.FORBIDDEN, str(error))
+        return problem_response(ProblemType.UNAUTHENTICATED, str(error))
+    return problem_response(ProblemType.FORBIDDEN, str(error))
 
 
 async def _misread(request: Request, error: Exception) -> JSONResponse:
@@ -109,13 +109,13 @@ async def _misread(request: Request, error: Exception) -> JSONResponse:
         return await _unserved(request, HTTPException(HTTPStatus.METHOD_NOT_ALLOWED))
     problems = error.errors() if isinstance(error, RequestValidationError) else ()
     words = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems)
-    return problem_response(Problem.INVALID, words.encode("ascii", "backslashreplace").decode())
+    return problem_response(ProblemType.INVALID, words.encode("ascii", "backslashreplace").decode())
 
 
 async def _unserved(request: Request, error: Exception) -> JSONResponse:
     """Answer a path that does not exist, or a method that the path does not take."""
     if not isinstance(error, HTTPException):
-        return problem_response(Problem.NOT_FOUND, "not served")
+        return problem_response(ProblemType.NOT_FOUND, "not served")
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request.app, request.scope))
@@ -140,7 +140,7 @@ def _fits(app: FastAPI, scope: Scope) -> bool:
 
 async def _failed(_: Request, error: Exception) -> JSONResponse:
     """Answer for a defect; the server logs it."""
-    return problem_response(Problem.INTERNAL, f"the daemon failed ({type(error).__name__}): see its log")
+    return problem_response(ProblemType.INTERNAL, f"the daemon failed ({type(error).__name__}): see its log")
 
 
 def _problems() -> APIRouter:

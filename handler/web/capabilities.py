@@ -16,7 +16,7 @@ from handler.ingest.alerts.replies import RETRY_AFTER, AlertResult
 from handler.ingest.capabilities.looks import LooksBegun
 from handler.ingest.capabilities.orders import NoAlarm
 from handler.operations.capability_admin import CapabilityOutcome, CapabilityRefusal, CapabilityRequest
-from handler.operations.outcomes import Asked
+from handler.operations.outcomes import RequestReply
 from handler.ports.alerts import HookUse
 from handler.web.answers import execution_json
 from handler.web.gate import Receive, Scope, Send
@@ -83,7 +83,7 @@ def _token(rest: str, headers: Mapping[str, str]) -> str:
 
 def _status_and_body(outcome: CapabilityOutcome) -> tuple[HTTPStatus, Json]:
     match outcome:
-        case Asked():
+        case RequestReply():
             return HTTPStatus.ACCEPTED if outcome.accepted else HTTPStatus.FORBIDDEN, execution_json(outcome)
         case NoAlarm(state=state):
             return HTTPStatus.OK, {"executed": False, "state": state}

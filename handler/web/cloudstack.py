@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from handler import logs
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode
-from handler.cloudstack_api.rendering import Answer, fault_answer
+from handler.cloudstack_api.rendering import RenderedAnswer, fault_answer
 from handler.cloudstack_api.service import CloudstackCommands
 from handler.web.gate import App, Receive, Scope, Send
 
@@ -66,7 +66,7 @@ def _parameters(query: bytes, body: bytes) -> dict[str, str]:
     return found
 
 
-async def _send(send: Send, answer: Answer) -> None:
+async def _send(send: Send, answer: RenderedAnswer) -> None:
     headers = [(b"content-type", answer.kind.encode()), (b"content-length", str(len(answer.body)).encode())]
     if answer.description:
         headers.append((b"x-description", answer.description.encode()))

@@ -13,30 +13,30 @@ from fastapi.params import Depends
 from handler.operations.address import BASE, Address
 from handler.operations.registry import Operation
 from handler.web.needs import ANYONE, BEARER
-from handler.web.problems import MEDIA, RETRY, TYPES, Problem, uri_of
+from handler.web.problems import MEDIA, RETRY, TYPES, ProblemType, uri_of
 from handler.web.repeating import is_keyed
 
 Responses = dict[int | str, dict[str, Any]]
 _SCHEMA = "Problem"
 _ALWAYS = (
-    Problem.MALFORMED,
-    Problem.UNAUTHENTICATED,
-    Problem.FORBIDDEN,
-    Problem.TOO_SLOW,
-    Problem.TOO_LONG,
-    Problem.WRONG_CONTENT,
-    Problem.MISDIRECTED,
-    Problem.INVALID,
-    Problem.TOO_MANY,
-    Problem.INTERNAL,
-    Problem.STORE,
-    Problem.BUSY,
-    Problem.STANDBY,
+    ProblemType.MALFORMED,
+    ProblemType.UNAUTHENTICATED,
+    ProblemType.FORBIDDEN,
+    ProblemType.TOO_SLOW,
+    ProblemType.TOO_LONG,
+    ProblemType.WRONG_CONTENT,
+    ProblemType.MISDIRECTED,
+    ProblemType.INVALID,
+    ProblemType.TOO_MANY,
+    ProblemType.INTERNAL,
+    ProblemType.STORE,
+    ProblemType.BUSY,
+    ProblemType.STANDBY,
 )
 """What any request may be answered: by the edge, the gate, and the application."""
-_READING = (*_ALWAYS, Problem.NOT_FOUND, Problem.BAD_CURSOR, Problem.REFUSED, Problem.UNKNOWN_YET)
-_ACTING = (*_ALWAYS, Problem.NOT_FOUND, Problem.REFUSED, Problem.CHANGED)
-_KEYED = (Problem.STILL_RUNNING, Problem.OUTCOME_UNKNOWN, Problem.ANSWER_NOT_KEPT, Problem.KEY_REUSED)
+_READING = (*_ALWAYS, ProblemType.NOT_FOUND, ProblemType.BAD_CURSOR, ProblemType.REFUSED, ProblemType.UNKNOWN_YET)
+_ACTING = (*_ALWAYS, ProblemType.NOT_FOUND, ProblemType.REFUSED, ProblemType.CHANGED)
+_KEYED = (ProblemType.STILL_RUNNING, ProblemType.OUTCOME_UNKNOWN, ProblemType.ANSWER_NOT_KEPT, ProblemType.KEY_REUSED)
 _ETAG = {"ETag": {"description": "The entity tag of the answer.", "schema": {"type": "string"}}}
 _LINK = {"Link": {"description": "The next page, as rel=next; missing on the last.", "schema": {"type": "string"}}}
 _REPLAYED = {
@@ -73,21 +73,21 @@ def acting(kind: type[Operation], address: Address) -> Responses:
     return {**done, **_refusals(problems)}
 
 
-_OUTCOMES: Mapping[str, tuple[tuple[int, ...], tuple[Problem, ...]]] = {
-    "Decision": ((200, 202), (Problem.NO_CHANGE,)),
-    "Asked": ((202,), (Problem.NO_CHANGE,)),
-    "Reloaded": ((200,), (Problem.FILE_REFUSED,)),
-    "Redeclared": ((200,), (Problem.DECLARATION_REFUSED,)),
+_OUTCOMES: Mapping[str, tuple[tuple[int, ...], tuple[ProblemType, ...]]] = {
+    "Decision": ((200, 202), (ProblemType.NO_CHANGE,)),
+    "RequestReply": ((202,), (ProblemType.NO_CHANGE,)),
+    "Reloaded": ((200,), (ProblemType.FILE_REFUSED,)),
+    "Redeclared": ((200,), (ProblemType.DECLARATION_REFUSED,)),
 }
 """Statuses and problems of outcomes that have their own."""
 
 
-def _refusals(problems: Collection[Problem]) -> Responses:
+def _refusals(problems: Collection[ProblemType]) -> Responses:
     return {status: _refusal([each for each in TYPES if each in problems and TYPES[each].status == status])
             for status in sorted({TYPES[problem].status for problem in problems})}  # fmt: skip
 
 
-def _refusal(problems: list[Problem]) -> dict[str, Any]:
+def _refusal(problems: list[ProblemType]) -> dict[str, Any]:
     kinds = {"type": "object", "properties": {"type": {"enum": [uri_of(problem) for problem in problems]}}}
     schema = {"allOf": [{"$ref": f"#/components/schemas/{_SCHEMA}"}, kinds]}
     described = {
@@ -98,8 +98,8 @@ def _refusal(problems: list[Problem]) -> dict[str, Any]:
     return {**described, "headers": headers} if headers else described
 
 
-def _headers(problems: list[Problem]) -> Iterator[tuple[str, Any]]:
-    if Problem.UNAUTHENTICATED in problems:
+def _headers(problems: list[ProblemType]) -> Iterator[tuple[str, Any]]:
+    if ProblemType.UNAUTHENTICATED in problems:
         yield "WWW-Authenticate", {"description": "Bearer", "schema": {"type": "string"}}
     if any(problem in RETRY for problem in problems):
         yield "Retry-After", {"description": "Seconds until the next try.", "schema": {"type": "integer", "minimum": 1}}

@@ -19,7 +19,7 @@ from handler.planning.desired import Definition
 from handler.planning.status import GroupStatus, MemberState, MemberStatus
 from handler.web.description import measuring
 from handler.web.needs import MEASURES
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 from handler.web.render import Json
 
 _SERVING = frozenset({MemberState.IN_SERVICE, MemberState.UNKNOWN})
@@ -46,10 +46,10 @@ def build_discovery(operations: Operations) -> APIRouter:
         chosen = port if port is not None else port_of(definition)
         if chosen is None:
             words = f"no port: the balancers of {group} do not give one port for its members; add ?port=9100"
-            return problem_response(Problem.MALFORMED, words)
+            return problem_response(ProblemType.MALFORMED, words)
         unsure = doubt(status)
         if unsure is not None:
-            return problem_response(Problem.UNKNOWN_YET, unsure)
+            return problem_response(ProblemType.UNKNOWN_YET, unsure)
         return JSONResponse(target_groups(status, definition, chosen))
 
     return routes

@@ -15,7 +15,7 @@ from functools import lru_cache
 from config.units import Seconds
 from handler.ingest.request_rates import RequestRates, peer_key
 from handler.web.gate import App, Message, Receive, Scope, Send
-from handler.web.problems import Header, Problem, send_problem
+from handler.web.problems import Header, ProblemType, send_problem
 
 _FORWARDED = b"x-forwarded-for"
 _AT_MOST = 20
@@ -39,7 +39,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 class Refusal:
     """Why a request goes no further."""
 
-    problem: Problem
+    problem: ProblemType
     error: str
     headers: tuple[Header, ...] = ()
 
@@ -48,7 +48,7 @@ STREAM = "/events"
 STREAMS = 8
 """Streams of events of one peer that is another machine; all of them together have a limit, too."""
 _STREAMS_TAKEN = Refusal(
-    problem=Problem.TOO_MANY,
+    problem=ProblemType.TOO_MANY,
     error=f"this address has {STREAMS} streams of events already: close a page",
     headers=((b"retry-after", b"10"),),
 )
@@ -108,14 +108,14 @@ class Edge:
         peer = address_of(scope)
         if self._trusted:
             if peer is None or not is_within(peer, self._trusted):
-                return Refusal(problem=Problem.FORBIDDEN, error="only the proxies that 'listen' trusts may connect")
+                return Refusal(problem=ProblemType.FORBIDDEN, error="only the proxies that 'listen' trusts may connect")
             peer = forwarded(scope, peer, self._trusted)
             scope["client"] = (str(peer), 0)
         wait = self._rates.wait(peer, self._clock())
         if wait is None:
             return None
         return Refusal(
-            problem=Problem.TOO_MANY,
+            problem=ProblemType.TOO_MANY,
             error="too many requests from this address",
             headers=((b"retry-after", str(wait).encode()),),
         )

@@ -26,7 +26,7 @@ from handler.users.attempts import RefusedAttempts
 from handler.users.known import KnownUsers
 from handler.users.sessions import Session, Sessions
 from handler.web.callers import NOT_ACCEPTED, Access, Callers
-from handler.web.problems import Header, Problem, send_problem
+from handler.web.problems import Header, ProblemType, send_problem
 from handler.web.session_cookie import (
     BY_PROVIDER,
     FORM,
@@ -44,7 +44,7 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Refusal = tuple[Problem, str] | tuple[Problem, str, Header]
+Refusal = tuple[ProblemType, str] | tuple[ProblemType, str, Header]
 """Why a request goes no further, in general and in detail."""
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -96,7 +96,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-class Unread(enum.Enum):
+class UnreadBody(enum.Enum):
     """Why a request has no body."""
 
     CUT_OFF = "cut off"
@@ -147,7 +147,7 @@ class Gate:
         if scope["type"] != "http":
             return  # only HTTP is served
         if [key for key, _ in scope["headers"]].count(b"host") > 1:
-            await send_problem(send, Problem.MALFORMED, "more than one Host header")
+            await send_problem(send, ProblemType.MALFORMED, "more than one Host header")
             return
         asked = self._asked(scope)
         actor = self._admitted(scope, asked)
@@ -198,15 +198,15 @@ class Gate:
             return misdirected
         actor = self._actor(scope, asked, asked.session)
         if actor is None:
-            return Problem.UNAUTHENTICATED, NOT_ACCEPTED
+            return ProblemType.UNAUTHENTICATED, NOT_ACCEPTED
         if actor.origin.way in {Way.TOKEN, Way.SESSION}:
             wait = self._token_wait((actor.name, actor.origin.way, actor.origin.credential))
             if wait is not None:
-                return Problem.TOO_MANY, "too many requests with this token", (b"retry-after", str(wait).encode())
+                return ProblemType.TOO_MANY, "too many requests with this token", (b"retry-after", str(wait).encode())
         if scope["method"] in READING:
             return actor
         if actor.origin.way is Way.NONE and not asked.hooked and scope["path"] not in PUBLIC:
-            return Problem.UNAUTHENTICATED, self._callers.needs
+            return ProblemType.UNAUTHENTICATED, self._callers.needs
         return _unfit_body(asked.headers, asked.at_most, asked.kinds) or actor
 
     def _actor(self, scope: Scope, asked: _Asked, session: Session | None) -> Actor | None:
@@ -228,14 +228,14 @@ class Gate:
     def _note(self, scope: Scope, refusal: Refusal) -> None:
         """Have the audit trail tell of a caller without an accepted credential, or a page of another origin."""
         problem, error, *_ = refusal
-        if problem in {Problem.UNAUTHENTICATED, Problem.FORBIDDEN} and self._attempts is not None:
+        if problem in {ProblemType.UNAUTHENTICATED, ProblemType.FORBIDDEN} and self._attempts is not None:
             self._attempts.note(self._callers.unknown(_peer(scope)), f"{scope['method']} {scope['path']}", error)
 
     def _misdirected(self, headers: Mapping[str, str]) -> Refusal | None:
         if self._access.trusted or self._access.serves(headers.get("host", "")):
             return None
         return (
-            Problem.MISDIRECTED,
+            ProblemType.MISDIRECTED,
             "the Host header does not name this machine; use 127.0.0.1 or localhost with the port",
         )
 
@@ -245,9 +245,12 @@ def _forged(scope: Scope, headers: Mapping[str, str], body: bytes, session: Sess
     if scope["method"] in READING or (session is None and not is_form(scope["path"])):
         return None
     if is_foreign(headers):
-        return Problem.FORBIDDEN, "a page of another origin made this request"
+        return ProblemType.FORBIDDEN, "a page of another origin made this request"
     if session is not None and scope["path"] != LOGIN and not session.proves(shown_csrf(headers, body)):
-        return Problem.FORBIDDEN, "this request lacks its session's CSRF token (X-Trimtab-CSRF): load the page again"
+        return (
+            ProblemType.FORBIDDEN,
+            "this request lacks its session's CSRF token (X-Trimtab-CSRF): load the page again",
+        )
     return None
 
 
@@ -261,9 +264,9 @@ def _unfit_body(headers: Mapping[str, str], at_most: int, kinds: frozenset[str] 
     if kinds is not None and (length != "0" or "transfer-encoding" in headers):
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in kinds:
-            return Problem.WRONG_CONTENT, f"the body must be {' or '.join(sorted(kinds - {''}))}"
+            return ProblemType.WRONG_CONTENT, f"the body must be {' or '.join(sorted(kinds - {''}))}"
     if not (length.isascii() and length.isdigit()) or int(length) > at_most:
-        return Problem.TOO_LONG, f"the body is longer than {at_most} bytes"
+        return ProblemType.TOO_LONG, f"the body is longer than {at_most} bytes"
     return None
 
 
@@ -290,30 +293,30 @@ async def _wanted_body(scope: Scope, receive: Receive, asked: _Asked) -> bytes |
         async with asyncio.timeout(None if is_bare else BODY_WITHIN):
             body = await read_body(receive, asked.at_most)
     except TimeoutError:
-        return Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"
-    if body is Unread.CUT_OFF:
+        return ProblemType.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"
+    if body is UnreadBody.CUT_OFF:
         return None  # half a body may mean something else
-    if body is Unread.TOO_LONG:
-        return Problem.TOO_LONG, f"the body is longer than {asked.at_most} bytes"
+    if body is UnreadBody.TOO_LONG:
+        return ProblemType.TOO_LONG, f"the body is longer than {asked.at_most} bytes"
     if scope["path"].startswith(_API) and is_deep(body):
-        return Problem.MALFORMED, f"the body is nested more than {DEPTH_AT_MOST} deep"
+        return ProblemType.MALFORMED, f"the body is nested more than {DEPTH_AT_MOST} deep"
     return body
 
 
-async def read_body(receive: Receive, at_most: int) -> bytes | Unread:
+async def read_body(receive: Receive, at_most: int) -> bytes | UnreadBody:
     """Read the body to its end, whatever its headers say; of one that is too long, read and drop some more."""
     parts: list[bytes] = []
     size = 0
     while size <= max(at_most, _DRAINED_AT_MOST):
         message = await receive()
         if message["type"] == "http.disconnect":
-            return Unread.CUT_OFF
+            return UnreadBody.CUT_OFF
         size += len(message.get("body", b""))
         if size <= at_most:
             parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             break
-    return b"".join(parts) if size <= at_most else Unread.TOO_LONG
+    return b"".join(parts) if size <= at_most else UnreadBody.TOO_LONG
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -25,7 +25,7 @@ from handler.web.answers import answered
 from handler.web.description import acting
 from handler.web.gate import ACTOR
 from handler.web.needs import BEARER
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 from handler.web.repeating import KEY, KEY_NAME, Repeats, is_keyed
 
 _Model = type[BaseModel]
@@ -111,7 +111,7 @@ def _endpoint(kind: type[Operation], address: Address, model: _Model | None) -> 
     async def endpoint(**given: Any) -> Response:  # noqa: ANN401  # as the signature below says
         request: Request = given.pop(_REQUEST)
         if "if-match" in request.headers and not takes_tags:
-            return problem_response(Problem.CHANGED, _NO_TAG)
+            return problem_response(ProblemType.CHANGED, _NO_TAG)
         actor: Actor = request.scope[ACTOR]
         given.pop(_KEY, None)  # read where it is needed: some operations have it as a field
         by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)

@@ -27,7 +27,7 @@ PATH = "/problems"
 Header = tuple[bytes, bytes]
 
 
-class Problem(enum.Enum):
+class ProblemType(enum.Enum):
     """Why a request was not carried out. The value ends the type's URI."""
 
     MALFORMED = "malformed"
@@ -59,59 +59,65 @@ class Problem(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemType:
-    """One row of the table."""
+class StatusAndTitle:
+    """Of one type of problem (RFC 9457)."""
 
     status: int
     title: str
 
 
-TYPES: Mapping[Problem, ProblemType] = MappingProxyType(
+TYPES: Mapping[ProblemType, StatusAndTitle] = MappingProxyType(
     {
-        Problem.MALFORMED: ProblemType(400, "The request cannot be read"),
-        Problem.BAD_CURSOR: ProblemType(400, "This cursor is not of this list"),
-        Problem.UNAUTHENTICATED: ProblemType(401, "A credential is missing or not accepted"),
-        Problem.FORBIDDEN: ProblemType(403, "The caller lacks the right"),
-        Problem.NO_CHANGE: ProblemType(403, "The size stays as it is; the reason is in the answer"),
-        Problem.NOT_FOUND: ProblemType(404, "There is no such thing, or it is not the caller's"),
-        Problem.WRONG_METHOD: ProblemType(405, "This address does not take this method"),
-        Problem.TOO_SLOW: ProblemType(408, "The request did not arrive in time"),
-        Problem.REFUSED: ProblemType(409, "The daemon will not do it, and nothing has changed"),
-        Problem.FILE_REFUSED: ProblemType(409, "The file has problems, so the one before stays in force"),
-        Problem.DECLARATION_REFUSED: ProblemType(409, "The declaration has problems, and nothing has changed"),
-        Problem.STILL_RUNNING: ProblemType(409, "The first request with this idempotency key is being carried out"),
-        Problem.OUTCOME_UNKNOWN: ProblemType(409, "It is not known whether the first request with this key was done"),
-        Problem.ANSWER_NOT_KEPT: ProblemType(409, "The request with this key was done, and its answer is not kept"),
-        Problem.CHANGED: ProblemType(412, "What the caller has read has changed since, and nothing was done"),
-        Problem.TOO_LONG: ProblemType(413, "The body is too long"),
-        Problem.WRONG_CONTENT: ProblemType(415, "The body has another content type"),
-        Problem.MISDIRECTED: ProblemType(421, "The Host header does not name this machine"),
-        Problem.INVALID: ProblemType(422, "A field of the request is missing or wrong"),
-        Problem.KEY_REUSED: ProblemType(422, "This idempotency key belongs to another request"),
-        Problem.TOO_MANY: ProblemType(429, "Too many requests or streams"),
-        Problem.INTERNAL: ProblemType(500, "The daemon failed; its log has the reason"),
-        Problem.STORE: ProblemType(503, "The store cannot be read or written"),
-        Problem.UNKNOWN_YET: ProblemType(503, "The answer is not known yet"),
-        Problem.BUSY: ProblemType(503, "Too much is asked for at once"),
-        Problem.STANDBY: ProblemType(503, "This worker is a standby, and no holder of the lease is known"),
+        ProblemType.MALFORMED: StatusAndTitle(400, "The request cannot be read"),
+        ProblemType.BAD_CURSOR: StatusAndTitle(400, "This cursor is not of this list"),
+        ProblemType.UNAUTHENTICATED: StatusAndTitle(401, "A credential is missing or not accepted"),
+        ProblemType.FORBIDDEN: StatusAndTitle(403, "The caller lacks the right"),
+        ProblemType.NO_CHANGE: StatusAndTitle(403, "The size stays as it is; the reason is in the answer"),
+        ProblemType.NOT_FOUND: StatusAndTitle(404, "There is no such thing, or it is not the caller's"),
+        ProblemType.WRONG_METHOD: StatusAndTitle(405, "This address does not take this method"),
+        ProblemType.TOO_SLOW: StatusAndTitle(408, "The request did not arrive in time"),
+        ProblemType.REFUSED: StatusAndTitle(409, "The daemon will not do it, and nothing has changed"),
+        ProblemType.FILE_REFUSED: StatusAndTitle(409, "The file has problems, so the one before stays in force"),
+        ProblemType.DECLARATION_REFUSED: StatusAndTitle(409, "The declaration has problems, and nothing has changed"),
+        ProblemType.STILL_RUNNING: StatusAndTitle(
+            409, "The first request with this idempotency key is being carried out"
+        ),
+        ProblemType.OUTCOME_UNKNOWN: StatusAndTitle(
+            409, "It is not known whether the first request with this key was done"
+        ),
+        ProblemType.ANSWER_NOT_KEPT: StatusAndTitle(
+            409, "The request with this key was done, and its answer is not kept"
+        ),
+        ProblemType.CHANGED: StatusAndTitle(412, "What the caller has read has changed since, and nothing was done"),
+        ProblemType.TOO_LONG: StatusAndTitle(413, "The body is too long"),
+        ProblemType.WRONG_CONTENT: StatusAndTitle(415, "The body has another content type"),
+        ProblemType.MISDIRECTED: StatusAndTitle(421, "The Host header does not name this machine"),
+        ProblemType.INVALID: StatusAndTitle(422, "A field of the request is missing or wrong"),
+        ProblemType.KEY_REUSED: StatusAndTitle(422, "This idempotency key belongs to another request"),
+        ProblemType.TOO_MANY: StatusAndTitle(429, "Too many requests or streams"),
+        ProblemType.INTERNAL: StatusAndTitle(500, "The daemon failed; its log has the reason"),
+        ProblemType.STORE: StatusAndTitle(503, "The store cannot be read or written"),
+        ProblemType.UNKNOWN_YET: StatusAndTitle(503, "The answer is not known yet"),
+        ProblemType.BUSY: StatusAndTitle(503, "Too much is asked for at once"),
+        ProblemType.STANDBY: StatusAndTitle(503, "This worker is a standby, and no holder of the lease is known"),
     }
 )
 
-_OF_STATUS = MappingProxyType({404: Problem.NOT_FOUND, 405: Problem.WRONG_METHOD, 422: Problem.INVALID})
-RETRY: Mapping[Problem, int] = MappingProxyType(
+_OF_STATUS = MappingProxyType({404: ProblemType.NOT_FOUND, 405: ProblemType.WRONG_METHOD, 422: ProblemType.INVALID})
+RETRY: Mapping[ProblemType, int] = MappingProxyType(
     {
-        Problem.TOO_MANY: 1,
-        Problem.STILL_RUNNING: 1,
-        Problem.STORE: 5,
-        Problem.UNKNOWN_YET: 5,
-        Problem.BUSY: 2,
-        Problem.STANDBY: 2,
+        ProblemType.TOO_MANY: 1,
+        ProblemType.STILL_RUNNING: 1,
+        ProblemType.STORE: 5,
+        ProblemType.UNKNOWN_YET: 5,
+        ProblemType.BUSY: 2,
+        ProblemType.STANDBY: 2,
     }
 )
 """After how many seconds a request may be tried again, unless the answer knows better."""
 
 
-def uri_of(problem: Problem) -> str:
+def uri_of(problem: ProblemType) -> str:
     """Return the URI of a type, relative to the daemon; it leads to the table.
 
     >>> uri_of(Problem.NOT_FOUND)
@@ -120,40 +126,42 @@ def uri_of(problem: Problem) -> str:
     return f"{BASE}{PATH}#{problem.value}"
 
 
-def details(problem: Problem, detail: str) -> dict[str, Any]:
+def details(problem: ProblemType, detail: str) -> dict[str, Any]:
     """Return the members of RFC 9457, for an answer that has members of its own."""
     found = TYPES[problem]
     return {"type": uri_of(problem), "title": found.title, "status": found.status, "detail": detail}
 
 
-def problem_of_status(status: int) -> Problem:
+def problem_of_status(status: int) -> ProblemType:
     """Return the problem of an error that the web framework raises."""
-    return _OF_STATUS.get(status, Problem.MALFORMED)
+    return _OF_STATUS.get(status, ProblemType.MALFORMED)
 
 
-_ERRORS: tuple[tuple[type[Exception], Problem], ...] = (
-    (NoSuch, Problem.NOT_FOUND),
-    (ChangedSince, Problem.CHANGED),
-    (Refused, Problem.REFUSED),
-    (StoreError, Problem.STORE),
-    (BadCursor, Problem.BAD_CURSOR),
+_ERRORS: tuple[tuple[type[Exception], ProblemType], ...] = (
+    (NoSuch, ProblemType.NOT_FOUND),
+    (ChangedSince, ProblemType.CHANGED),
+    (Refused, ProblemType.REFUSED),
+    (StoreError, ProblemType.STORE),
+    (BadCursor, ProblemType.BAD_CURSOR),
 )
 """What each exception of an operation is answered as; the first that fits."""
 
 
-def problem_of_error(error: Exception) -> Problem:
+def problem_of_error(error: Exception) -> ProblemType:
     """Return the problem of what an operation raises."""
-    return next((problem for kind, problem in _ERRORS if isinstance(error, kind)), Problem.INTERNAL)
+    return next((problem for kind, problem in _ERRORS if isinstance(error, kind)), ProblemType.INTERNAL)
 
 
-def headers_of(problem: Problem) -> dict[str, str]:
+def headers_of(problem: ProblemType) -> dict[str, str]:
     """Return the headers that every answer with this problem has."""
-    if problem is Problem.UNAUTHENTICATED:
+    if problem is ProblemType.UNAUTHENTICATED:
         return {"WWW-Authenticate": "Bearer"}
     return {"Retry-After": str(RETRY[problem])} if problem in RETRY else {}
 
 
-def problem_response(problem: Problem, detail: str, headers: Mapping[str, str] = MappingProxyType({})) -> JSONResponse:
+def problem_response(
+    problem: ProblemType, detail: str, headers: Mapping[str, str] = MappingProxyType({})
+) -> JSONResponse:
     """Return the answer of a request that was not carried out."""
     return JSONResponse(
         {"error": detail, **details(problem, detail)},
@@ -164,7 +172,7 @@ def problem_response(problem: Problem, detail: str, headers: Mapping[str, str] =
 
 
 async def send_problem(
-    send: Callable[[MutableMapping[str, Any]], Awaitable[None]], problem: Problem, detail: str, *headers: Header
+    send: Callable[[MutableMapping[str, Any]], Awaitable[None]], problem: ProblemType, detail: str, *headers: Header
 ) -> None:
     """Send such an answer from before the application."""
     body = json.dumps({"error": detail, **details(problem, detail)}).encode()

@@ -22,7 +22,7 @@ from handler.operations.lookup import NoSuch
 from handler.operations.repeats import (
     BODY_AT_MOST,
     Again,
-    Known,
+    EarlierAnswer,
     Repetition,
     caller_of,
     fingerprint_of,
@@ -30,7 +30,7 @@ from handler.operations.repeats import (
     key_of,
 )
 from handler.ports.identity import CallStore, StoredCall
-from handler.web.problems import MEDIA, Problem, problem_of_error, problem_response
+from handler.web.problems import MEDIA, ProblemType, problem_of_error, problem_response
 
 LASTS: Seconds = 24 * 3600.0
 """How long a key is kept."""
@@ -47,10 +47,16 @@ _NOT_KEPT = (
 )
 _PROBLEMS = MappingProxyType(
     {
-        Repetition.OTHER: (Problem.KEY_REUSED, "this key was used for another request: a new request needs a new key"),
-        Repetition.RUNNING: (Problem.STILL_RUNNING, "the first request with this key is being carried out: ask again"),
-        Repetition.UNKNOWN: (Problem.OUTCOME_UNKNOWN, _INTERRUPTED),
-        Repetition.NOT_KEPT: (Problem.ANSWER_NOT_KEPT, _NOT_KEPT),
+        Repetition.OTHER: (
+            ProblemType.KEY_REUSED,
+            "this key was used for another request: a new request needs a new key",
+        ),
+        Repetition.RUNNING: (
+            ProblemType.STILL_RUNNING,
+            "the first request with this key is being carried out: ask again",
+        ),
+        Repetition.UNKNOWN: (ProblemType.OUTCOME_UNKNOWN, _INTERRUPTED),
+        Repetition.NOT_KEPT: (ProblemType.ANSWER_NOT_KEPT, _NOT_KEPT),
     }
 )
 Act = Callable[[], Awaitable[Response]]
@@ -87,7 +93,7 @@ class Repeats:
             match judged(found, mark, running=running, recognised=address.recognises):
                 case Again():
                     return await self._carried_out(call, address, act)
-                case Known(status, text):
+                case EarlierAnswer(status, text):
                     media = MEDIA if status >= 400 else "application/json"  # noqa: PLR2004
                     return Response(text, status, {"Idempotency-Replayed": "true"}, media)
                 case Repetition() as why:

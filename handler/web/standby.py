@@ -17,7 +17,7 @@ from handler.leasing.workers import ClusterStatus, standby_words
 from handler.operations.address import BASE
 from handler.web.callers import Access
 from handler.web.gate import BODY_WITHIN, FILE_AT_MOST, STREAM, Receive, Scope, Send, read_body
-from handler.web.problems import Problem, send_problem
+from handler.web.problems import ProblemType, send_problem
 from handler.web.relayed import Relay, request_of
 from handler.web.render import plain
 
@@ -49,7 +49,7 @@ class Standby:
         host = next((value.decode("latin-1") for key, value in scope["headers"] if key == b"host"), "")
         if not (self.access.trusted or self.access.serves(host)):
             words = "the Host header does not name this machine; use 127.0.0.1 or localhost with the port"
-            await send_problem(send, Problem.MISDIRECTED, words)
+            await send_problem(send, ProblemType.MISDIRECTED, words)
             return
         match scope["method"], scope["path"]:
             case "GET" | "HEAD", "/healthz":
@@ -66,14 +66,14 @@ class Standby:
         try:
             status = self.status()
         except Refused as error:
-            await send_problem(send, Problem.STANDBY, str(error))
+            await send_problem(send, ProblemType.STANDBY, str(error))
             return
         if self.access.trusted and (scope["method"], scope["path"]) == ("GET", CLUSTER):
             await _send(send, 200, _JSON, json.dumps(plain(status)).encode())
         elif self.relay is not None and scope["path"] != STREAM:
             await self._relayed(self.relay, scope, receive, send)
         elif self.access.trusted or not status.api or status.holder == status.worker:
-            await send_problem(send, Problem.STANDBY, standby_words(status))
+            await send_problem(send, ProblemType.STANDBY, standby_words(status))
         else:
             query = scope.get("query_string", b"")
             path = scope.get("raw_path") or scope["path"].encode("ascii", "backslashreplace")
@@ -86,15 +86,17 @@ class Standby:
             async with asyncio.timeout(BODY_WITHIN):
                 body = await read_body(receive, FILE_AT_MOST)
         except TimeoutError:
-            await send_problem(send, Problem.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s")
+            await send_problem(send, ProblemType.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s")
             return
         if not isinstance(body, bytes):
-            await send_problem(send, Problem.TOO_LONG, f"the body was cut off, or is longer than {FILE_AT_MOST} bytes")
+            await send_problem(
+                send, ProblemType.TOO_LONG, f"the body was cut off, or is longer than {FILE_AT_MOST} bytes"
+            )
             return
         try:
             answer = await relay(request_of(scope, body))
         except (Refused, StoreError) as error:
-            await send_problem(send, Problem.STANDBY, str(error))
+            await send_problem(send, ProblemType.STANDBY, str(error))
             return
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})

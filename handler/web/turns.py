@@ -10,7 +10,7 @@ import asyncio
 
 from config.units import Seconds
 from handler.web.gate import BEARER, READING, App, Message, Receive, Scope, Send
-from handler.web.problems import Problem, send_problem
+from handler.web.problems import ProblemType, send_problem
 
 _AT_ONCE = 4
 _WAITING_AT_MOST = 256
@@ -37,7 +37,7 @@ class RequestTurns:
         elif await self._turn_comes():
             await self._in_turn(scope, receive, send)
         else:
-            await send_problem(send, Problem.BUSY, "too many requests at once: try again, or use the unix socket")
+            await send_problem(send, ProblemType.BUSY, "too many requests at once: try again, or use the unix socket")
 
     async def _turn_comes(self) -> bool:
         if self._waiting >= self._waiting_at_most:

@@ -13,7 +13,7 @@ LENGTH = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class NumberedQuestion:
     """A question with a number of its own."""
 
     number: int
@@ -28,29 +28,29 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class NumberedAnswer:
     """What became of a question."""
 
     number: int
     answer: Answer | Unanswerable
 
 
-ToWorker = Asked | Withdrawn
+ToWorker = NumberedQuestion | Withdrawn
 
 
-def packed(message: ToWorker | Answered) -> bytes:
+def packed(message: ToWorker | NumberedAnswer) -> bytes:
     """Write a message."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
 
-def unpacked(body: bytes) -> ToWorker | Answered:
+def unpacked(body: bytes) -> ToWorker | NumberedAnswer:
     """Read a message without its length. It comes from a process that this one started, or was started by."""
-    message: ToWorker | Answered = pickle.loads(body)  # noqa: S301  # over a pipe that no other process has
+    message: ToWorker | NumberedAnswer = pickle.loads(body)  # noqa: S301  # over a pipe that no other process has
     return message
 
 
-def received(stream: BinaryIO) -> ToWorker | Answered | None:
+def received(stream: BinaryIO) -> ToWorker | NumberedAnswer | None:
     """Wait for a message; ``None``: the other end is closed."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:

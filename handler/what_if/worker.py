@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from config.errors import TrimtabError
 from handler.what_if.answering import Answerer
-from handler.what_if.frames import Answered, Asked, Withdrawn, packed, received
+from handler.what_if.frames import NumberedAnswer, NumberedQuestion, Withdrawn, packed, received
 from handler.what_if.question import Answer, Question, Unanswerable
 
 _NICE = 10
@@ -27,7 +27,7 @@ class AnsweringProcess:
     def __init__(self, asked: BinaryIO, answers: BinaryIO) -> None:
         self._asked, self._answers = asked, answers
         self._answerer = Answerer()
-        self._waiting: SimpleQueue[Asked | None] = SimpleQueue()
+        self._waiting: SimpleQueue[NumberedQuestion | None] = SimpleQueue()
         self._withdrawn: set[int] = set()
 
     def run(self) -> None:
@@ -35,13 +35,13 @@ class AnsweringProcess:
         Thread(target=self._read, daemon=True).start()
         while (asked := self._waiting.get()) is not None:
             answer = self._answer(asked.number, asked.question)
-            self._answers.write(packed(Answered(number=asked.number, answer=answer)))
+            self._answers.write(packed(NumberedAnswer(number=asked.number, answer=answer)))
             self._answers.flush()
 
     def _read(self) -> None:
         while True:
             match received(self._asked):
-                case Asked() as asked:
+                case NumberedQuestion() as asked:
                     self._waiting.put(asked)
                 case Withdrawn(number=number):
                     self._withdrawn.add(number)

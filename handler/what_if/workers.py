@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 
 from config.errors import Refused
 from config.units import GroupId, Seconds
-from handler.what_if.frames import LENGTH, Answered, Asked, Withdrawn, packed, unpacked
+from handler.what_if.frames import LENGTH, NumberedAnswer, NumberedQuestion, Withdrawn, packed, unpacked
 from handler.what_if.question import Answer, Question, Unanswerable
 
 _MOST = 2
@@ -130,7 +130,7 @@ class _Worker:
             if self._reply is not None:
                 await asyncio.wait_for(asyncio.shield(self._reply), _BREAKS_OFF)
             self._number += 1
-            await self._send(Asked(number=self._number, question=question))
+            await self._send(NumberedQuestion(number=self._number, question=question))
             self._reply = asyncio.create_task(self._receive())
             answer = await asyncio.shield(self._reply)
         except asyncio.CancelledError:
@@ -161,7 +161,7 @@ class _Worker:
             return
         self._process.stdin.write(packed(Withdrawn(number=self._number)))
 
-    async def _send(self, message: Asked) -> None:
+    async def _send(self, message: NumberedQuestion) -> None:
         if self._process.stdin is None:
             raise EOFError
         self._process.stdin.write(await asyncio.to_thread(packed, message))
@@ -172,6 +172,6 @@ class _Worker:
             raise EOFError
         head = await self._process.stdout.readexactly(LENGTH.size)
         message = unpacked(await self._process.stdout.readexactly(LENGTH.unpack(head)[0]))
-        if not isinstance(message, Answered):
+        if not isinstance(message, NumberedAnswer):
             raise EOFError
         return message.answer

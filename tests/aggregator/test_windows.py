@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from aggregator.across import TickRow
-from aggregator.windows import Window, over
+from aggregator.windows import ReducedWindow, over
 from config.model.reductions import Reduce
 from tests.support.rings import INF, ONLY, a_ring, a_row
 
 
-def window(how: Reduce, *rows: TickRow, bounded: bool = True) -> Window:
+def window(how: Reduce, *rows: TickRow, bounded: bool = True) -> ReducedWindow:
     stretch = a_ring(len(rows), *rows).newest(len(rows), ONLY)
     return over(how, stretch, np.array([bounded]))
 

@@ -37,14 +37,14 @@ from handler.runtime.series import Picture, SeriesRecorder
 from handler.users.trail_pages import TrailPage
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.apart import Values
-from handler.web.pages.choosing import Choice
+from handler.web.pages.choosing import FleetFilter
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.garbage import GarbageFacts, garbage_page
 from handler.web.pages.revisions import revisions_page
 from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
 from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, user_page, users_page
-from handler.web.pages.webhooks import NewToken, WebhookFacts, webhooks_page
+from handler.web.pages.webhooks import IssuedToken, WebhookFacts, webhooks_page
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
 from tests.support.pages import NOW, a_member, a_status, an_outline
@@ -142,7 +142,7 @@ def _without_digest(page: str) -> str:
 
 
 async def _overview(fleet: _Fleet) -> str:
-    return _text(await Console(cast("Operations", fleet)).overview(EVERYTHING, Choice()))
+    return _text(await Console(cast("Operations", fleet)).overview(EVERYTHING, FleetFilter()))
 
 
 async def _group(fleet: _Fleet) -> str:
@@ -360,7 +360,7 @@ def _webhooks() -> WebhookFacts:
     )  # fmt: skip
     return WebhookFacts(
         hooks=hooks, may_change=hook.__ne__, csrf="token", message=_HOSTILE,
-        made=NewToken(name=_HOSTILE, token="shown once", path="/hooks/alerts/shown-once"),
+        made=IssuedToken(name=_HOSTILE, token="shown once", path="/hooks/alerts/shown-once"),
         texts={"name": _HOSTILE, "groups": _HOSTILE, "use": "execute", "policy": _HOSTILE, "effect.fire": "on"},
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ from tests.support.store import (
     at,
     fill,
 )
-from trigger.explain.recorded_inputs import FORM, Given
+from trigger.explain.recorded_inputs import FORM, RecordedInputs
 from trigger.reasons import Reason
 from trigger.requests import FleetPause, GroupState
 
@@ -95,7 +95,7 @@ def fill_everything(store: SqliteStore) -> None:
     """Put something into every table, by what the daemon calls."""
     fill(store)
     state = replace(filled(GroupState), signals=(a_signal(),), quiets=(a_quiet(),), fleet_pause=None)
-    given = replace(filled(Given), form=FORM, at=at(90))
+    given = replace(filled(RecordedInputs), form=FORM, at=at(90))
     store.record((replace(a_tick(an_explanation(at(90), sizes=(5, 7)), state=state), given=given),))
     act = replace(filled(Event), group=WEB, at=at(91))
     roll = filled(Roll)
@@ -140,7 +140,9 @@ def _decided() -> list[StoredTick]:
         for number in range(1, LEAST + 1)
     ]
     return [
-        replace(a_tick(each), evaluated=False, given=replace(filled(Given), form=FORM, number=number, at=each.at))
+        replace(
+            a_tick(each), evaluated=False, given=replace(filled(RecordedInputs), form=FORM, number=number, at=each.at)
+        )
         for number, each in enumerate((resized, *refused))
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from handler.convergence.idle_groups import Finding, finding
+from handler.convergence.idle_groups import IdleState, idle_state
 from handler.convergence.inventory import Inventory, inventory_of
 from handler.planning.world import ServerState
 from tests.support.nightly import runs
@@ -73,10 +73,10 @@ class WatchedCloud(RuleBasedStateMachine):
         for inventory in self.inventories:
             for group, idle in self.shared.idle.items():
                 listed = {server.name: server for server in inventory.of(group)}
-                if finding(idle, inventory) is Finding.SAME:
+                if idle_state(idle, inventory) is IdleState.SAME:
                     assert listed == dict(idle.servers)
                 if inventory.asked_at < idle.since:
-                    assert finding(idle, inventory) is Finding.SILENT
+                    assert idle_state(idle, inventory) is IdleState.SILENT
 
     @rule()
     def compare(self) -> None:
@@ -84,7 +84,7 @@ class WatchedCloud(RuleBasedStateMachine):
         found = self.shared.compare()
         assert self.shared.store.records == before
         for group, what in found.items():
-            if what is Finding.SAME:
+            if what is IdleState.SAME:
                 done = self.shared.run(group)
                 assert done.plan.converged
                 assert (done.outcomes, done.messages, done.vanished, done.returned) == ((), (), (), ())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from config.errors import StoreError
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, Instant, Seconds
-from handler.identity.accounts import Account, Domain, Quota
+from handler.identity.accounts import Account, AccountQuota, Domain
 from handler.identity.audit import AuditEntry, AuditRow, chained
 from handler.identity.grants import Anonymous
 from handler.ports.credentials import PairKey, StoredKeyPair, StoredPassword
@@ -15,7 +15,7 @@ from handler.ports.identity import StoredCall, StoredToken, StoredUser, TokenKey
 
 ROOTS = (
     Domain(id=ROOT_DOMAIN, uuid="u-domain", parent=None, created_at=Instant(0.0)),
-    Account(id=ROOT_ACCOUNT, uuid="u-account", domain=ROOT_DOMAIN, quota=Quota(), created_at=Instant(0.0)),
+    Account(id=ROOT_ACCOUNT, uuid="u-account", domain=ROOT_DOMAIN, quota=AccountQuota(), created_at=Instant(0.0)),
 )
 
 

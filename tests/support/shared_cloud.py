@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from config.model.catalogue import Budget
 from config.units import GroupId
 from handler.convergence.converge import Converger
-from handler.convergence.idle_groups import Finding, IdleGroup
+from handler.convergence.idle_groups import IdleGroup, IdleState
 from handler.convergence.passes import Pass
 from handler.convergence.sightings import READY
 from handler.planning.desired import Definition
@@ -81,7 +81,7 @@ class SharedCloud:
         self.store.kept[group] = replace(stored, state=state)
         self.idle.pop(group, None)
 
-    def compare(self) -> Mapping[GroupId, Finding]:
+    def compare(self) -> Mapping[GroupId, IdleState]:
         """One inventory, for the groups that rest."""
         if not self.idle:
             return {}

@@ -1,12 +1,12 @@
 """Record the inputs of decisions that do not follow from samples, the file or earlier decisions.
 
-# Note [Given]
+# Note [Recorded inputs]
 
 Samples and file are enough to repeat the decisions of a group, except for inputs from elsewhere: requests of persons
 and alarms, changes of its state between decisions (alerts that begin and end, pauses, members that vanish), and the
-fleet of the last convergence pass. A `Given` has these for one decision. It is recorded only if it differs from the one
-before, so that a group at rest records nothing: each decision between two records had the inputs of the earlier one,
-and the state after the decision before it.
+fleet of the last convergence pass. `RecordedInputs` has these for one decision. It is recorded only if it differs from
+the one before, so that a group at rest records nothing: each decision between two records had the inputs of the earlier
+one, and the state after the decision before it.
 
 The cause of a change of state is not recorded: every difference from the state after the last decision counts. So a
 new way to change a state needs no code here.
@@ -25,12 +25,12 @@ from trigger.policies.signals import outlasting
 from trigger.requests import Decision, Fleet, GroupState, Request
 
 FORM = 1
-"""The newest form of a `Given` that this release writes and reads."""
+"""The newest form of a `RecordedInputs` that this release writes and reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """The outside inputs of one decision. See Note [Given]."""
+class RecordedInputs:
+    """The outside inputs of one decision. See Note [Recorded inputs]."""
 
     form: int = FORM
     life: Instant
@@ -62,7 +62,7 @@ class Given:
 class DecisionTrack:
     """The last record of a group, with which the next decision's inputs are compared."""
 
-    last: Given
+    last: RecordedInputs
     left: GroupState
     """The state after the last decision."""
     polled: Instant | None
@@ -80,7 +80,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
     requests: tuple[Request, ...],
     evaluated: bool,
     resumed: bool = False,
-) -> tuple[Given | None, DecisionTrack]:
+) -> tuple[RecordedInputs | None, DecisionTrack]:
     """Return the record of a decision's inputs, and the new track; record ``None``: the same inputs as before.
 
     Args:
@@ -95,7 +95,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         resumed: whether windows and holds went on at the daemon's start; counts for its first decision.
     """
     polled = decision.at.wall if evaluated else None if track is None else track.polled
-    new = Given(
+    new = RecordedInputs(
         life=life,
         number=0 if track is None else track.last.number + 1,
         at=decision.at.wall,
@@ -115,13 +115,13 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
     return None, replace(after, last=track.last)
 
 
-def _recorded(new: Given) -> Given:
+def _recorded(new: RecordedInputs) -> RecordedInputs:
     state = outlasting(new.state)
     before = None if new.before is None else outlasting(new.before)
     return new if state is new.state and before is new.before else replace(new, state=state, before=before)
 
 
-def _differs(new: Given, last: Given, group: Group) -> bool:
+def _differs(new: RecordedInputs, last: RecordedInputs, group: Group) -> bool:
     if new.before is not None or (new.state is not last.state and new.state != last.state):
         return True
     return new.fleet is not last.fleet and _clear(new.fleet, group) != _clear(last.fleet, group)
@@ -136,7 +136,7 @@ _OUTSIDE = ("pause", "signals", "orphaned", "watched", "fresh", "older", "fleet_
 """Fields that decisions hardly ever change: the first record after a start takes them as they are."""
 
 
-def carried(own: GroupState, given: Given) -> GroupState:
+def carried(own: GroupState, given: RecordedInputs) -> GroupState:
     """Apply to a state the changes that happened to the recorded one between decisions.
 
     Args:

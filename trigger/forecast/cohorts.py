@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     """Number of the profile that they are made of (`trigger.forecast.profiles`)."""
 
 
-class Cohort:
+class ForecastCohort:
     """Some lanes with the same terms, up to the same step.
 
     Args:
@@ -64,7 +64,7 @@ class Cohort:
         self.lanes, self.terms, self.memory, self.state = tuple(lanes), terms, memory, state
 
     @classmethod
-    def begin(cls, lanes: Sequence[Lane], terms: Terms, first: int, carried: Carried | None = None) -> Cohort:
+    def begin(cls, lanes: Sequence[Lane], terms: Terms, first: int, carried: Carried | None = None) -> ForecastCohort:
         """Begin with lanes of whose loads nothing is known.
 
         Args:
@@ -106,12 +106,12 @@ class Cohort:
             return None
         return carried_by(self.state.carried, [place])
 
-    def carrying(self, carried: Carried | None) -> Cohort:
+    def carrying(self, carried: Carried | None) -> ForecastCohort:
         """Return the cohort with what its one lane carries now; ``None``: what it knows itself."""
         if carried is None:
             return self
         carried = replace(carried, unit=self.state.carried.unit)
-        return Cohort(self.lanes, self.terms, self.memory, replace(self.state, carried=carried))
+        return ForecastCohort(self.lanes, self.terms, self.memory, replace(self.state, carried=carried))
 
     @property
     def members(self) -> Floats:
@@ -119,27 +119,27 @@ class Cohort:
         carried = self.state.carried
         return np.where(np.isnan(carried.each), 1.0, carried.unit / carried.each)
 
-    def only(self, lanes: Sequence[Lane]) -> Cohort:
+    def only(self, lanes: Sequence[Lane]) -> ForecastCohort:
         """Return some of the lanes, in this order."""
         if tuple(lanes) == self.lanes:
             return self
         places = [self.lanes.index(lane) for lane in lanes]
         rings = [ring[..., places] for ring in self.memory.rings]
         memory = LoadMemory.of(rings, self.terms.horizons, self.memory.first, self.number)
-        return Cohort(lanes, self.terms, memory, columns.chosen(self.state, places))
+        return ForecastCohort(lanes, self.terms, memory, columns.chosen(self.state, places))
 
 
-def joined(cohorts: Sequence[Cohort]) -> tuple[Cohort, ...]:
+def joined(cohorts: Sequence[ForecastCohort]) -> tuple[ForecastCohort, ...]:
     """Join cohorts of the same terms and step: what is left differs in either."""
-    alike: dict[tuple[Terms, int], list[Cohort]] = {}
+    alike: dict[tuple[Terms, int], list[ForecastCohort]] = {}
     for cohort in cohorts:
         alike.setdefault((cohort.terms, cohort.number), []).append(cohort)
     return tuple(parts[0] if len(parts) == 1 else _one(parts) for parts in alike.values())
 
 
-def _one(parts: Sequence[Cohort]) -> Cohort:
+def _one(parts: Sequence[ForecastCohort]) -> ForecastCohort:
     terms, first = parts[0].terms, min(part.memory.first for part in parts)
     rings = [np.concatenate(alike, axis=-1) for alike in zip(*(part.memory.rings for part in parts), strict=True)]
     memory = LoadMemory.of(rings, terms.horizons, first, parts[0].number)
     state = columns.joined([part.state for part in parts])
-    return Cohort([lane for part in parts for lane in part.lanes], terms, memory, state)
+    return ForecastCohort([lane for part in parts for lane in part.lanes], terms, memory, state)

@@ -20,7 +20,7 @@ from trigger.requests import GroupState, OlderStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class ListingCheck:
     """The listing of one pass, compared with the store."""
 
     found: int
@@ -31,7 +31,7 @@ class Inventory:
     """The listing is complete, and shows exactly the members of the store, as many as desired."""
 
 
-def compared(group: Group, state: GroupState, seen: Inventory, now: Instant) -> GroupState:
+def compared(group: Group, state: GroupState, seen: ListingCheck, now: Instant) -> GroupState:
     """Return the state after a pass: in doubt, more in doubt, no longer in doubt, or the same object.
 
     A group without a desired size takes its first size from the listing, so its store cannot be outdated.
@@ -50,7 +50,7 @@ def confirmed(state: GroupState) -> GroupState:
     return replace(state, older=None)
 
 
-def _raised(group: Group, state: GroupState, seen: Inventory, before: OlderStore) -> GroupState:
+def _raised(group: Group, state: GroupState, seen: ListingCheck, before: OlderStore) -> GroupState:
     desired = state.desired or 0
     older = replace(before, found=max(before.found, seen.found), sequence=max(before.sequence, seen.ahead))
     size = max(desired, min(seen.found, group.maximum))

@@ -10,7 +10,7 @@ import numpy as np
 
 from config.units import Instant, Seconds
 from trigger.forecast.carrying import carries
-from trigger.forecast.cohorts import Cohort, Lane
+from trigger.forecast.cohorts import ForecastCohort, Lane
 from trigger.forecast.features import days_alike, days_known
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.outlook import Outlook
@@ -80,7 +80,7 @@ class ForecastKnowledge:
     """The newest first: what counts again once all members are of one of them."""
 
 
-def known_by(cohort: Cohort, lane: Lane) -> ForecastKnowledge | None:
+def known_by(cohort: ForecastCohort, lane: Lane) -> ForecastKnowledge | None:
     """Return what the forecast of a lane knows; ``None``: no load yet.
 
     Args:
@@ -107,7 +107,7 @@ def known_by(cohort: Cohort, lane: Lane) -> ForecastKnowledge | None:
     )
 
 
-def _profiles(cohort: Cohort, place: int) -> Iterator[CarriedBefore]:
+def _profiles(cohort: ForecastCohort, place: int) -> Iterator[CarriedBefore]:
     level = cohort.terms.level
     if level is None:
         return
@@ -120,7 +120,7 @@ def _profiles(cohort: Cohort, place: int) -> Iterator[CarriedBefore]:
         )
 
 
-def _bands(cohort: Cohort, outlook: Outlook, place: int) -> Iterator[Band]:
+def _bands(cohort: ForecastCohort, outlook: Outlook, place: int) -> Iterator[Band]:
     members, horizons = float(cohort.members[place]), cohort.terms.horizons
     for head, steps in enumerate((horizons.grow, horizons.shrink)):
         middle, spread, headroom = (

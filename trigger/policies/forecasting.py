@@ -31,7 +31,7 @@ from config.model.catalogue import Catalogue, Condition, Group, Policy
 from config.units import GroupId, Instant, Seconds
 from trigger.conditions.timers import LONGEST_GAP
 from trigger.forecast.carrying import Carried, LevelToKeep
-from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms, joined
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms, joined
 from trigger.forecast.horizons import DAY, STEP, WEEK, Horizons
 from trigger.forecast.leads import FIRST_BOOT
 from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference
@@ -129,7 +129,7 @@ class Forecasting:
         self._sources = {
             lane: _source(catalogue, lane, leads.get(lane.group, FIRST_BOOT)) for lane in lanes_of(catalogue, groups)
         }
-        self._cohorts: tuple[Cohort, ...] = ()
+        self._cohorts: tuple[ForecastCohort, ...] = ()
         self._carried: dict[Lane, Carried] = {}
         """What members carried when a forecast was last replaced or began anew."""
         self._profiles = SettledProfiles()
@@ -144,7 +144,7 @@ class Forecasting:
         return tuple(self._sources)
 
     @property
-    def cohorts(self) -> Sequence[Cohort]:
+    def cohorts(self) -> Sequence[ForecastCohort]:
         """All lanes of which anything is known."""
         return self._cohorts
 
@@ -172,7 +172,7 @@ class Forecasting:
             self._sources[lane] = replace(self._sources[lane], terms=terms)
             self._forget({lane})
 
-    def _remember(self, cohorts: Iterable[Cohort]) -> None:
+    def _remember(self, cohorts: Iterable[ForecastCohort]) -> None:
         """Note what members carry, as far as it was learned by the level that is declared."""
         for cohort in cohorts:
             for lane in cohort.lanes:
@@ -180,13 +180,15 @@ class Forecasting:
                 if alike and (carried := cohort.carried(lane)) is not None:
                     self._carried[lane] = carried
 
-    def begun(self, lane: Lane, terms: Terms, first: int) -> Cohort | None:
+    def begun(self, lane: Lane, terms: Terms, first: int) -> ForecastCohort | None:
         """Return a forecast of which nothing is known but what members carry.
 
         ``None``: that has to be learned first, since loads are measured in it.
         """
         carried = self.carried(lane)
-        return None if terms.level is not None and carried is None else Cohort.begin([lane], terms, first, carried)
+        return (
+            None if terms.level is not None and carried is None else ForecastCohort.begin([lane], terms, first, carried)
+        )
 
     def carried(self, lane: Lane) -> Carried | None:
         """Return what the members of a group carry; ``None``: that is not known yet, or is declared."""
@@ -201,7 +203,7 @@ class Forecasting:
             if (rest := [lane for lane in cohort.lanes if lane not in lanes])
         )
 
-    def go_on(self, cohorts: Iterable[Cohort], *, instead: bool = False) -> None:
+    def go_on(self, cohorts: Iterable[ForecastCohort], *, instead: bool = False) -> None:
         """Go on with what was learned before; lanes that are not declared, or by other terms, are left out.
 
         Args:
@@ -257,9 +259,9 @@ class Forecasting:
         for lane, source in self._sources.items():
             if lane not in known and lane not in self._carried:
                 new.setdefault(source.terms, []).append(lane)
-        begun = [Cohort.begin(lanes, terms, number) for terms, lanes in new.items()]
+        begun = [ForecastCohort.begin(lanes, terms, number) for terms, lanes in new.items()]
         begun += [
-            Cohort.begin([lane], self._sources[lane].terms, number, carried)
+            ForecastCohort.begin([lane], self._sources[lane].terms, number, carried)
             for lane, carried in self._carried.items()
             if lane not in known
         ]
@@ -267,7 +269,7 @@ class Forecasting:
 
     def _shown(
         self,
-        cohort: Cohort,
+        cohort: ForecastCohort,
         loads: Mapping[Lane, float],
         frames: Mapping[GroupId, Frame],
         profiles: Mapping[GroupId, str | None],
@@ -283,7 +285,7 @@ class Forecasting:
         return Shown(*np.array(shown).T)
 
     def _advance(
-        self, cohort: Cohort, loads: Mapping[Lane, float], shown: Shown | None, number: int
+        self, cohort: ForecastCohort, loads: Mapping[Lane, float], shown: Shown | None, number: int
     ) -> Iterable[StepRow]:
         """Carry a cohort to a step, and yield what was learned."""
         interval = self._sources[cohort.lanes[0]].group.interval
@@ -292,7 +294,7 @@ class Forecasting:
             self.learn(cohort, row.loads, shown if row.number == number else None)
             yield row
 
-    def learn(self, cohort: Cohort, raw: Loads, shown: Shown | None = None) -> None:
+    def learn(self, cohort: ForecastCohort, raw: Loads, shown: Shown | None = None) -> None:
         """Carry a cohort on by one step.
 
         Args:

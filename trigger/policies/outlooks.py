@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from config.units import GroupId, PolicyId
-from trigger.forecast.cohorts import Cohort
+from trigger.forecast.cohorts import ForecastCohort
 from trigger.forecast.horizons import DAY, LEAST, STEP
 from trigger.forecast.outlook import Outlook
 from trigger.forecast.shadows import missed_lately
@@ -16,7 +16,7 @@ Foresight = Mapping[GroupId, Mapping[PolicyId, Foreseen]]
 """What is foreseen, by group and policy; a policy of which nothing is foreseen yet has none."""
 
 
-def foresight_of(cohorts: Iterable[Cohort], number: int) -> Foresight:
+def foresight_of(cohorts: Iterable[ForecastCohort], number: int) -> Foresight:
     """Say what all lanes foresee; after the wall clock was set back they wait until it has caught up."""
     found: dict[GroupId, dict[PolicyId, Foreseen]] = {}
     for cohort in cohorts:
@@ -31,7 +31,7 @@ def foresight_of(cohorts: Iterable[Cohort], number: int) -> Foresight:
     return found
 
 
-def _foreseen(cohort: Cohort, outlook: Outlook, place: int, missed: float, days: float) -> Foreseen | None:
+def _foreseen(cohort: ForecastCohort, outlook: Outlook, place: int, missed: float, days: float) -> Foreseen | None:
     needed, heard = int(outlook.needed[place]), bool(outlook.heard[place])
     if not needed and not heard and math.isinf(cohort.state.heard[place]):
         return None

@@ -20,7 +20,7 @@ def wait(seconds: Seconds) -> None:
     threading.Event().wait(seconds)
 
 
-class Jobs:
+class JobPoller:
     """Queries jobs until they have ended, less and less often.
 
     Args:

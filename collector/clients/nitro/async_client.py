@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from collector.clients.http.client import HttpClient, HttpRequest, HttpResponse
 from collector.clients.http.failures import HttpFailure, of_server
-from collector.clients.nitro.parsing import NitroAnswer, Refusal
-from collector.clients.nitro.session import LOGOUT, Login, NitroCall, Session, headers
+from collector.clients.nitro.parsing import NitroAnswer, NitroFailure
+from collector.clients.nitro.session import LOGOUT, NitroCall, NitroLogin, NitroSession, headers
 from collector.samples import Reply
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -23,7 +23,7 @@ _ERRORS = frozenset(range(400, 600))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(NitroAnswer):
+class TimedAnswer(NitroAnswer):
     """An answer and its time."""
 
     at: float
@@ -38,16 +38,16 @@ class AsyncNitroClient:
         http: sends the requests; its owner closes it.
     """
 
-    def __init__(self, login: Login, http: HttpClient) -> None:
+    def __init__(self, login: NitroLogin, http: HttpClient) -> None:
         self._login = login
         self._http = http
-        self._session = Session(login.user)
+        self._session = NitroSession(login.user)
         self._entering = asyncio.Lock()
         self._attempts = 0
         self._in_vain: HttpFailure | None = None
         self._abreast = asyncio.Semaphore(_ABREAST)
 
-    async def get(self, call: NitroCall, poll: Round, *, within: Seconds) -> Answered | HttpFailure:
+    async def get(self, call: NitroCall, poll: Round, *, within: Seconds) -> TimedAnswer | HttpFailure:
         """Read statistics; log in first if necessary, and once more if the session has ended.
 
         Args:
@@ -62,8 +62,8 @@ class AsyncNitroClient:
                 return token
             async with self._abreast:
                 found = await self._sent(call, token, within)
-            if not (isinstance(found, Refusal) and found.expired):
-                return _failure(found) if isinstance(found, Refusal) else found
+            if not (isinstance(found, NitroFailure) and found.expired):
+                return _failure(found) if isinstance(found, NitroFailure) else found
             over = token
         async with self._entering:
             return _failure(self._session.over_at_once(over, poll.clock().steady))
@@ -93,15 +93,17 @@ class AsyncNitroClient:
         except (TrimtabError, OSError) as error:
             return HttpFailure(reply=Reply.AUTH, detail=str(error))
         call = self._session.login(password, poll.clock().steady)
-        if isinstance(call, Refusal):
+        if isinstance(call, NitroFailure):
             return _failure(call)
         answer = await self._sent(call, None, within)
         if isinstance(answer, HttpFailure):
             return answer
         found = self._session.opened(answer, poll.clock().steady)
-        return _failure(found) if isinstance(found, Refusal) else found
+        return _failure(found) if isinstance(found, NitroFailure) else found
 
-    async def _sent(self, call: NitroCall, token: str | None, within: Seconds) -> Answered | Refusal | HttpFailure:
+    async def _sent(
+        self, call: NitroCall, token: str | None, within: Seconds
+    ) -> TimedAnswer | NitroFailure | HttpFailure:
         question = HttpRequest(
             url=call.url(self._login),
             access=HttpAccess(trust=self._login.trust),
@@ -115,10 +117,10 @@ class AsyncNitroClient:
         if not isinstance(answer, HttpResponse):
             return of_server(answer)
         found = self._session.read(answer.status, answer.body, token)
-        if isinstance(found, Refusal):
+        if isinstance(found, NitroFailure):
             return found
-        return Answered(document=found.document, doubt=found.doubt, at=answer.at)
+        return TimedAnswer(document=found.document, doubt=found.doubt, at=answer.at)
 
 
-def _failure(refusal: Refusal) -> HttpFailure:
-    return HttpFailure(reply=refusal.reply, detail=refusal.detail)
+def _failure(failure: NitroFailure) -> HttpFailure:
+    return HttpFailure(reply=failure.reply, detail=failure.detail)

@@ -12,8 +12,16 @@ import requests
 from collector.clients.circuits import Circuits
 from collector.clients.http.http_errors import why
 from collector.clients.http.pool import BoundedPool, retry_after
-from collector.clients.nitro.parsing import FORBIDDEN, MISSING, NOT_PRIMARY, WRONG_PASSWORD, NitroAnswer, Refusal, Thing
-from collector.clients.nitro.session import Denied, Login, NitroCall, Session, headers
+from collector.clients.nitro.parsing import (
+    FORBIDDEN,
+    MISSING,
+    NOT_PRIMARY,
+    WRONG_PASSWORD,
+    NitroAnswer,
+    NitroFailure,
+    Thing,
+)
+from collector.clients.nitro.session import Denied, NitroCall, NitroLogin, NitroSession, headers
 from collector.clients.quoting import shown
 from config.causes import FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
@@ -43,14 +51,14 @@ class NitroClient:
         clock: Callable[[], Instant],
         circuits: Circuits | None = None,
     ) -> None:
-        self._login, self._about = Login.of(declaration), f"{declaration.id}: NetScaler"
+        self._login, self._about = NitroLogin.of(declaration), f"{declaration.id}: NetScaler"
         self._read_secret, self._clock = read_secret, clock
-        self._session = Session(declaration.user)
+        self._session = NitroSession(declaration.user)
         self._entering = threading.Lock()
         self._http = BoundedPool(declaration.timeout, _AT_MOST, circuits=circuits)
         self._http.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
 
-    def ask(self, call: NitroCall) -> NitroAnswer | Refusal:
+    def ask(self, call: NitroCall) -> NitroAnswer | NitroFailure:
         """Make one call; log in first if necessary, and once more if the session has ended.
 
         Raises:
@@ -70,7 +78,7 @@ class NitroClient:
     def must(self, call: NitroCall) -> NitroAnswer:
         """Make one call that must succeed."""
         found = self.ask(call)
-        if isinstance(found, Refusal):
+        if isinstance(found, NitroFailure):
             raise self.error(found)
         return found
 
@@ -78,9 +86,9 @@ class NitroClient:
         """Read an object. Raises if the appliance itself doubts its answer."""
         return self.whole_of(self.ask(call))
 
-    def whole_of(self, found: NitroAnswer | Refusal) -> Thing:
+    def whole_of(self, found: NitroAnswer | NitroFailure) -> Thing:
         """Check that an answer is complete."""
-        if isinstance(found, Refusal):
+        if isinstance(found, NitroFailure):
             raise self.error(found)
         if found.doubt:
             raise Transient(f"{self._about}: the answer is incomplete: {found.doubt}")
@@ -91,27 +99,27 @@ class NitroClient:
         token = self._enter(None)
         response = self._sent(call, token)
         found = self._read(response, token)
-        if isinstance(found, Refusal):
+        if isinstance(found, NitroFailure):
             raise self.error(found)
         return response.headers.get("Date")
 
-    def error(self, refusal: Refusal) -> DriverError:
-        """Translate a refusal into the driver's error."""
-        message = f"{self._about}: {refusal.detail}"
-        if isinstance(refusal, Denied):
-            refused = f"{self._about}: {self._login.user} cannot log in: {refusal.detail}"
+    def error(self, failure: NitroFailure) -> DriverError:
+        """Translate a failure into the driver's error."""
+        message = f"{self._about}: {failure.detail}"
+        if isinstance(failure, Denied):
+            refused = f"{self._about}: {self._login.user} cannot log in: {failure.detail}"
             return Permanent(refused, cause=FailureCause.CREDENTIALS, remedy="correct user and password in the file")
-        if refusal.code == NOT_PRIMARY or "secondary" in refusal.detail.lower():
+        if failure.code == NOT_PRIMARY or "secondary" in failure.detail.lower():
             return Permanent(
-                f"{self._about}: this node is the secondary of a pair and accepts no changes ({refusal.detail}): "
+                f"{self._about}: this node is the secondary of a pair and accepts no changes ({failure.detail}): "
                 "declare the address that follows the primary, a SNIP with management access"
             )
-        if refusal.code in FORBIDDEN:
-            denied = f"{self._about}: {self._login.user} may not do that ({refusal.detail})"
+        if failure.code in FORBIDDEN:
+            denied = f"{self._about}: {self._login.user} may not do that ({failure.detail})"
             return Permanent(denied, cause=FailureCause.CREDENTIALS, remedy="extend its policy")
-        if refusal.code in WRONG_PASSWORD:
+        if failure.code in WRONG_PASSWORD:
             return Permanent(message)
-        if refusal.code in MISSING:
+        if failure.code in MISSING:
             return Permanent(message, cause=FailureCause.POOL, remedy=GROUPS)
         return Transient(message)
 
@@ -125,16 +133,16 @@ class NitroClient:
             except (TrimtabError, OSError) as error:
                 raise Permanent(f"{self._about}: {error}") from None
             self._check_trust()
-            found: NitroCall | Refusal | str = self._session.login(password, self._clock())
+            found: NitroCall | NitroFailure | str = self._session.login(password, self._clock())
             if isinstance(found, NitroCall):
                 found = self._session.opened(self._read(self._sent(found, None), None), self._clock())
-            if isinstance(found, Refusal):
+            if isinstance(found, NitroFailure):
                 raise self.error(found)
             return found
 
-    def _read(self, response: requests.Response, token: str | None) -> NitroAnswer | Refusal:
+    def _read(self, response: requests.Response, token: str | None) -> NitroAnswer | NitroFailure:
         found = self._session.read(response.status_code, response.content, token)
-        if isinstance(found, Refusal) and response.status_code in _PASSES:
+        if isinstance(found, NitroFailure) and response.status_code in _PASSES:
             raise Transient(f"{self._about}: {found.detail}", retry_after=retry_after(response))
         return found
 

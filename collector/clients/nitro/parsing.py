@@ -61,7 +61,7 @@ class NitroAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class NitroFailure:
     """A failed call."""
 
     code: int = 0
@@ -78,7 +78,7 @@ class Refusal:
         return self.code in _EXPIRED or (self.code == 0 and self.status == _UNAUTHORIZED)
 
 
-def decode(status: int, body: bytes) -> NitroAnswer | Refusal:
+def decode(status: int, body: bytes) -> NitroAnswer | NitroFailure:
     """Unwrap an answer.
 
     >>> text = b'{"errorcode": 0, "message": "Done", "lbvserver": [{"name": "web", "tothits": "7"}]}'
@@ -96,13 +96,15 @@ def decode(status: int, body: bytes) -> NitroAnswer | Refusal:
         return NitroAnswer(document={})
     document = _document(body)
     if document is None and not ok:
-        return Refusal(status=status, detail=refused(status).detail, reply=_by_status(status))
+        return NitroFailure(status=status, detail=refused(status).detail, reply=_by_status(status))
     code = None if document is None else whole(document.get("errorcode", 0))
     if document is None or code is None:
-        return Refusal(status=status, detail=f"HTTP {status}, and the answer is not NITRO's", reply=Reply.MALFORMED)
+        return NitroFailure(
+            status=status, detail=f"HTTP {status}, and the answer is not NITRO's", reply=Reply.MALFORMED
+        )
     message = shown(str(document.get("message", "")))
     detail = f"error {code}: {message}" if code else message or f"HTTP {status}"
-    found = Refusal(code=code, status=status, detail=detail, reply=_REPLIES.get(code) or _by_status(status))
+    found = NitroFailure(code=code, status=status, detail=detail, reply=_REPLIES.get(code) or _by_status(status))
     if found.expired:
         return found
     if code == _PARTIAL_CODE or status in _PARTIAL or (ok and document.get("severity") == "WARNING"):

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
-from collector.clients.nitro.parsing import NitroAnswer, Refusal, Thing, decode, text
+from collector.clients.nitro.parsing import NitroAnswer, NitroFailure, Thing, decode, text
 from collector.samples import Reply
 from config.model.access import NetscalerStats, SecretRef, Trust
 from config.model.balancers import NetscalerBalancer
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class NitroLogin:
     """The address and user of a login: sources with equal logins share a session."""
 
     url: str
@@ -36,7 +36,7 @@ class Login:
     trust: Trust
 
     @classmethod
-    def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> Login:
+    def of(cls, declaration: NetscalerStats | NetscalerBalancer) -> NitroLogin:
         """Return the login of a source or of a balancer."""
         return cls(url=declaration.url, user=declaration.user, password=declaration.password, trust=declaration.trust)
 
@@ -51,7 +51,7 @@ class NitroCall:
     query: Mapping[str, str] = field(default_factory=dict)
     body: Thing | None = field(default=None, repr=False)
 
-    def url(self, login: Login) -> str:
+    def url(self, login: NitroLogin) -> str:
         """Return the address; appliances expect the separators of ``args`` unescaped.
 
         >>> call = NitroCall(path="config/x", query={"args": "servername:a/b,port:80"})
@@ -77,7 +77,7 @@ def headers(token: str | None) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Denied(Refusal):
+class Denied(NitroFailure):
     """The user cannot log in."""
 
 
@@ -89,10 +89,10 @@ class _Denial:
     until: float
     """Not tried again before, by the caller's clock."""
     wait: Seconds
-    refusal: Refusal
+    failure: NitroFailure
 
 
-class Session:
+class NitroSession:
     """Holds the token and the refused password. Callers must let one login run at a time."""
 
     def __init__(self, user: str) -> None:
@@ -102,24 +102,24 @@ class Session:
         """The password that began the session."""
         self._denial: _Denial | None = None
 
-    def login(self, password: str, now: float) -> NitroCall | Refusal:
+    def login(self, password: str, now: float) -> NitroCall | NitroFailure:
         """Return the call that begins a session, or why the password is not tried now."""
         self.token = None
         if self._denial is not None and self._denial.password != password:
             self._denial = None
         if self._denial is not None and (left := self._denial.until - now) > 0:
-            refusal = self._denial.refusal
-            return replace(refusal, detail=f"{refusal.detail}; not tried again for {left:.0f} s")
+            failure = self._denial.failure
+            return replace(failure, detail=f"{failure.detail}; not tried again for {left:.0f} s")
         self._password = password
         body = {"login": {"username": self._user, "password": password}}
         return NitroCall(path="config/login", method="POST", body=body)
 
-    def opened(self, found: NitroAnswer | Refusal, now: float) -> str | Refusal:
+    def opened(self, found: NitroAnswer | NitroFailure, now: float) -> str | NitroFailure:
         """Read the session's token from the answer to a login."""
         if isinstance(found, NitroAnswer):
             token = text(found.document, "sessionid")
             if _TOKEN.fullmatch(token) is None:
-                return Refusal(detail="the answer to the login holds no session", reply=Reply.MALFORMED)
+                return NitroFailure(detail="the answer to the login holds no session", reply=Reply.MALFORMED)
             self.token = token
             return token
         if found.reply is Reply.AUTH:
@@ -127,7 +127,7 @@ class Session:
             return self._deny(denied, now)
         return found
 
-    def read(self, status: int, body: bytes, token: str | None) -> NitroAnswer | Refusal:
+    def read(self, status: int, body: bytes, token: str | None) -> NitroAnswer | NitroFailure:
         """Read an answer. Secrets that the appliance repeats are masked, since the text may reach a log.
 
         Args:
@@ -142,16 +142,16 @@ class Session:
             return replace(found, doubt=self._masked(found.doubt, token))
         return replace(found, detail=self._masked(found.detail, token))
 
-    def over_at_once(self, token: str | None, now: float) -> Refusal:
+    def over_at_once(self, token: str | None, now: float) -> NitroFailure:
         """Treat a new session that ends at once like a refused password: no third login for a while."""
         if self.token == token:
             self.token = None
-        return self._deny(Refusal(detail="every new session ends at once", reply=Reply.AUTH), now)
+        return self._deny(NitroFailure(detail="every new session ends at once", reply=Reply.AUTH), now)
 
-    def _deny(self, refusal: Refusal, now: float) -> Refusal:
+    def _deny(self, failure: NitroFailure, now: float) -> NitroFailure:
         wait = _FIRST_WAIT if self._denial is None else min(2 * self._denial.wait, _LONGEST_WAIT)
-        self._denial = _Denial(password=self._password, until=now + wait, wait=wait, refusal=refusal)
-        return refusal
+        self._denial = _Denial(password=self._password, until=now + wait, wait=wait, failure=failure)
+        return failure
 
     def _masked(self, detail: str, token: str | None) -> str:
         for secret in (token, self._password):

@@ -12,7 +12,7 @@ from collector.clients.circuits import Circuits
 from collector.clients.http.failures import HttpFailure
 from collector.clients.http.http_errors import why
 from collector.clients.http.pool import BoundedPool, retry_after
-from collector.clients.opennebula.messages import PAGE, XML, Fault, OpennebulaRefused, call, opened, refusal, whole
+from collector.clients.opennebula.messages import PAGE, XML, ErrorCode, OpennebulaRefused, call, opened, refusal, whole
 from config.causes import READABLE, FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
 from config.model.access import SecretRef
@@ -60,7 +60,7 @@ class OpennebulaClient:
             Transient: no answer, an invalid one, or a temporary refusal. The call may have been carried out.
         """
         answer = self._tried(method, arguments)
-        if isinstance(answer, OpennebulaRefused) and answer.fault is Fault.AUTHENTICATION:
+        if isinstance(answer, OpennebulaRefused) and answer.fault is ErrorCode.AUTHENTICATION:
             answer = self._tried(method, arguments)
         if isinstance(answer, OpennebulaRefused):
             raise refusal(answer.fault, answer.detail, self._about(method))

@@ -31,7 +31,7 @@ _DIGITS = re.compile("[0-9]{1,18}", re.ASCII)
 _QUOTA = re.compile(r"\blimit of\b.*\b(reached|exceeded)\b|\bquota\b", re.IGNORECASE)
 
 
-class Fault(enum.Enum):
+class ErrorCode(enum.Enum):
     """OpenNebula's error codes."""
 
     AUTHENTICATION = 0x100
@@ -53,9 +53,9 @@ class OpennebulaRefused:
     """The unchanged text: it may hold a password."""
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> ErrorCode:
         """Return the meaning of the code."""
-        return next((fault for fault in Fault if fault.value == self.code), Fault.OTHER)
+        return next((fault for fault in ErrorCode if fault.value == self.code), ErrorCode.OTHER)
 
 
 def call(session: str, method: str, *arguments: object) -> bytes:
@@ -125,7 +125,7 @@ class WrongState(Transient):
     """OpenNebula refuses the action in the machine's present state."""
 
 
-def refusal(fault: Fault, detail: str, about: str) -> DriverError:
+def refusal(fault: ErrorCode, detail: str, about: str) -> DriverError:
     """Classify a refusal as permanent (a person must act) or transient. ``about`` begins the message.
 
     OpenNebula reports a full quota as missing authorisation; its text shows which. Unknown errors are transient.
@@ -139,15 +139,15 @@ def refusal(fault: Fault, detail: str, about: str) -> DriverError:
     if _QUOTA.search(words):
         return Full(f"{about}: quota: {words}: raise the quota, or lower max")
     match fault:
-        case Fault.AUTHENTICATION:
+        case ErrorCode.AUTHENTICATION:
             return Permanent(f"{about}: refused: {words}: check user and password", cause=FailureCause.CREDENTIALS)
-        case Fault.AUTHORISATION:
+        case ErrorCode.AUTHORISATION:
             message = f"{about}: refused: {words}: check what the user may use and manage"
             return NotAllowed(message, cause=FailureCause.CREDENTIALS)
-        case Fault.NO_EXISTS:
+        case ErrorCode.NO_EXISTS:
             return NotThere(f"{about}: refused: {words}")
-        case Fault.API:
+        case ErrorCode.API:
             return Permanent(f"{about}: refused: {words}")
-        case Fault.ACTION | Fault.INTERNAL | Fault.OTHER:
-            kind = WrongState if fault is Fault.ACTION else Transient
+        case ErrorCode.ACTION | ErrorCode.INTERNAL | ErrorCode.OTHER:
+            kind = WrongState if fault is ErrorCode.ACTION else Transient
             return kind(f"{about}: {words}")

@@ -12,7 +12,7 @@ import calendar
 import math
 import time
 
-from collector.clients.nitro.async_client import Answered, AsyncNitroClient
+from collector.clients.nitro.async_client import AsyncNitroClient, TimedAnswer
 from collector.clients.nitro.parsing import text, things
 from collector.clients.nitro.session import NitroCall
 from collector.targets import Round
@@ -45,7 +45,7 @@ class Age:
             if poll.clock().steady - self._asked_at >= _FRESH:
                 found = await self._client.get(NitroCall(path="stat/system"), poll, within=within)
                 self._asked_at = poll.clock().steady
-                self._start = _start(found) if isinstance(found, Answered) else ""
+                self._start = _start(found) if isinstance(found, TimedAnswer) else ""
                 if self._start and (self._known is None or not same_start(self._start, self._known)):
                     self._known, self._since = self._start, self._asked_at
             return poll.clock().steady - self._since if self._start else math.nan
@@ -69,5 +69,5 @@ def _seconds(date: str) -> float:
     return calendar.timegm(time.strptime(date))
 
 
-def _start(found: Answered) -> str:
+def _start(found: TimedAnswer) -> str:
     return next((text(thing, "starttime") for thing in things(found.document, "system")), "")

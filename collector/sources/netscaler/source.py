@@ -27,9 +27,9 @@ from urllib.parse import quote
 
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import HttpFailure
-from collector.clients.nitro.async_client import Answered, AsyncNitroClient
+from collector.clients.nitro.async_client import AsyncNitroClient, TimedAnswer
 from collector.clients.nitro.parsing import Thing, things
-from collector.clients.nitro.session import Login, NitroCall
+from collector.clients.nitro.session import NitroCall, NitroLogin
 from collector.samples import Reply, Sheet
 from collector.sources.netscaler.age import Age
 from collector.sources.netscaler.members import Bound, only
@@ -80,7 +80,7 @@ class _Holding:
     at: float
 
     @classmethod
-    def of(cls, inquiry: _Inquiry, found: Answered) -> _Holding:
+    def of(cls, inquiry: _Inquiry, found: TimedAnswer) -> _Holding:
         whole = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
         inside = () if isinstance(whole, HttpFailure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
         return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
@@ -107,7 +107,7 @@ class NetscalerSource:
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
-        self._appliances: dict[Login, _Appliance] = {}
+        self._appliances: dict[NitroLogin, _Appliance] = {}
 
     async def fetch(self, poll: Round) -> None:
         """Send each appliance the round's requests: one per service group or virtual server."""
@@ -116,7 +116,7 @@ class NetscalerSource:
             for row in rows:
                 poll.sheet.fail(row.index, Reply.UNREACHABLE, f"no answer yet from {source.id}")
         declared = {
-            Login.of(source) for source in poll.catalogue.sources.values() if isinstance(source, NetscalerStats)
+            NitroLogin.of(source) for source in poll.catalogue.sources.values() if isinstance(source, NetscalerStats)
         }
         async with asyncio.TaskGroup() as tasks:
             for login in self._appliances.keys() - declared:
@@ -134,7 +134,7 @@ class NetscalerSource:
     async def _answer(self, poll: Round, source: NetscalerStats, inquiry: _Inquiry) -> None:
         appliance = self._appliance(source)
         found = await appliance.client.get(inquiry.call, poll, within=source.timeout)
-        if isinstance(found, Answered) and not found.document:
+        if isinstance(found, TimedAnswer) and not found.document:
             found = HttpFailure(reply=Reply.MALFORMED, detail="an empty answer")
         if isinstance(found, HttpFailure):
             for row in inquiry.rows:
@@ -149,7 +149,7 @@ class NetscalerSource:
             await _fill(poll.sheet, rising, holding, uptime)
 
     def _appliance(self, source: NetscalerStats) -> _Appliance:
-        login = Login.of(source)
+        login = NitroLogin.of(source)
         if login not in self._appliances:
             client = AsyncNitroClient(login, self._http)
             self._appliances[login] = _Appliance(client=client, age=Age(client))

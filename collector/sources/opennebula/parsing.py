@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from collector.clients.http.failures import HttpFailure
-from collector.clients.opennebula.messages import MALFORMED, PAGE, Fault, OpennebulaRefused, call, opened
+from collector.clients.opennebula.messages import MALFORMED, PAGE, ErrorCode, OpennebulaRefused, call, opened
 from collector.parsing import number
 from collector.samples import Reply
 from config.counters.cloud_measures import OPENNEBULA_ATTRIBUTES
@@ -130,9 +130,9 @@ def _document(body: bytes, tag: str) -> Element | HttpFailure:
 
 def _refused(refused: OpennebulaRefused) -> HttpFailure:
     match refused.fault:
-        case Fault.AUTHENTICATION:
+        case ErrorCode.AUTHENTICATION:
             return HttpFailure(reply=Reply.AUTH, detail="OpenNebula does not recognise the user")
-        case Fault.AUTHORISATION:
+        case ErrorCode.AUTHORISATION:
             return HttpFailure(reply=Reply.AUTH, detail="OpenNebula does not allow the user to list machines")
         case _:
             return HttpFailure(reply=Reply.UNREACHABLE, detail=f"OpenNebula answers with the error {refused.code:#x}")

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 from collector.clients.cloudstack.client import CloudstackClient
-from collector.clients.cloudstack.jobs import Jobs
+from collector.clients.cloudstack.jobs import JobPoller
 from collector.clients.cloudstack.parsing import text
 from config.errors import Permanent, Transient
 from config.model.made_rule import MadeRule
@@ -40,7 +40,7 @@ class Addresses:
         jobs: waits for the jobs that change it.
     """
 
-    def __init__(self, about: str, mark: str, rule: MadeRule, client: CloudstackClient, jobs: Jobs) -> None:
+    def __init__(self, about: str, mark: str, rule: MadeRule, client: CloudstackClient, jobs: JobPoller) -> None:
         self._about, self._mark, self._rule = about, mark, rule
         self._client, self._jobs = client, jobs
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.client import CloudstackClient
-from collector.clients.cloudstack.jobs import Jobs
+from collector.clients.cloudstack.jobs import JobPoller
 from collector.clients.cloudstack.parsing import ListedEntries, text
 from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
@@ -94,7 +94,7 @@ class CloudstackRuleDriver:
         self._there = declaration
         self._client = CloudstackClient(declaration.cloud, read_secret, circuits)
         self._clock = clock
-        self._jobs = Jobs(self._client, clock, wait, declaration.cloud.job_timeout)
+        self._jobs = JobPoller(self._client, clock, wait, declaration.cloud.job_timeout)
         self._known = ""
         """The rule's id when it was last read; empty: not read yet."""
 

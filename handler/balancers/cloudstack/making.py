@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.client import CloudstackClient
-from collector.clients.cloudstack.jobs import Jobs
+from collector.clients.cloudstack.jobs import JobPoller
 from collector.clients.cloudstack.parsing import text
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
@@ -62,7 +62,7 @@ class RuleProvisioner:
         self._cloud = replace(cloud, id=CloudId(declared.id))
         self._mark = mark_of(installation, declared.id)
         self._client = CloudstackClient(self._cloud, read_secret, circuits)
-        self._jobs = Jobs(self._client, clock, wait, cloud.job_timeout)
+        self._jobs = JobPoller(self._client, clock, wait, cloud.job_timeout)
         self._addresses = Addresses(self._about, self._mark, self._rule, self._client, self._jobs)
         there = CloudstackRuleBalancer(id=declared.id, rule=self._mark, cloud=self._cloud)
         self._registrations = CloudstackRuleDriver(there, clock, read_secret, wait, circuits)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from collector.clients.circuits import Circuits
 from collector.clients.nitro.client import GROUPS, NitroClient
-from collector.clients.nitro.parsing import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, Refusal, plain, text, things
+from collector.clients.nitro.parsing import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, NitroFailure, plain, text, things
 from collector.clients.nitro.session import NitroCall
 from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
@@ -117,7 +117,7 @@ class NetscalerDriver:
         """Return whether monitors check members. Raises if the appliance itself decides the group's members."""
         call = NitroCall(path=f"config/servicegroup/{self._group}")
         answer = self._client.ask(call)
-        if isinstance(answer, Refusal) and answer.code in MISSING:
+        if isinstance(answer, NitroFailure) and answer.code in MISSING:
             raise self._missing(answer)
         for group in things(self._client.whole_of(answer), "servicegroup"):
             if text(group, "autoscale") not in {"", "DISABLED"}:
@@ -128,9 +128,9 @@ class NetscalerDriver:
             return text(group, "healthmonitor") != "NO"
         raise Transient(f"{self._there.id}: the answer about {self._there.service_group} cannot be read")
 
-    def _missing(self, refusal: Refusal) -> Permanent:
+    def _missing(self, failure: NitroFailure) -> Permanent:
         """Return the error for a missing service group: `NotFound` if the appliance lists others and not this one."""
-        message, wanted = f"{self._there.id}: NetScaler: {refusal.detail}", self._there.service_group
+        message, wanted = f"{self._there.id}: NetScaler: {failure.detail}", self._there.service_group
         names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
         if not all(names):
             raise Transient(f"{self._there.id}: the list of service groups cannot be read")
@@ -169,11 +169,11 @@ class NetscalerDriver:
         self._change(call, lambda: all(is_so(now.state) for now in self._places(MemberName(place.server))))
 
     def _change(self, call: NitroCall, is_so: Callable[[], bool]) -> None:
-        """Make a change. A refusal counts as success if the change is already in place."""
-        refusal = self._client.ask(call)
+        """Make a change. A failure counts as success if the change is already in place."""
+        failure = self._client.ask(call)
         self._unsaved.set()
-        if isinstance(refusal, Refusal):
-            error = self._client.error(refusal)
+        if isinstance(failure, NitroFailure):
+            error = self._client.error(failure)
             if not is_so():
                 raise error
 
@@ -185,22 +185,22 @@ class NetscalerDriver:
         if known is not None:
             self._remove_server(member)
         server = {"name": member, "ipaddress": address, "comment": "member of a group of Trimtab"}
-        refusal = self._client.ask(NitroCall(path="config/server", method="POST", body={"server": server}))
-        if not isinstance(refusal, Refusal):
+        failure = self._client.ask(NitroCall(path="config/server", method="POST", body={"server": server}))
+        if not isinstance(failure, NitroFailure):
             return
         if self._server(member) is not None:
             return
-        if refusal.code == ALREADY_THERE:
+        if failure.code == ALREADY_THERE:
             raise Permanent(
                 f"{self._about(member)}: its address {address} belongs to another server object already: "
-                f"{refusal.detail}: remove that one, or bind it by hand"
+                f"{failure.detail}: remove that one, or bind it by hand"
             )
-        raise self._client.error(refusal)
+        raise self._client.error(failure)
 
     def _server(self, member: MemberName) -> str | None:
         """Return the address of the member's server object; ``None``: there is none."""
         found = self._client.ask(NitroCall(path=f"config/server/{quote(member, safe='')}"))
-        if isinstance(found, Refusal):
+        if isinstance(found, NitroFailure):
             if found.code == NO_SUCH_RESOURCE:
                 return None
             raise self._client.error(found)

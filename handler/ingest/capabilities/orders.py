@@ -28,7 +28,7 @@ _IN_QUERY = frozenset({"V", "aodh-alarm-ssl-verify"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class ExecutionOrder:
     """The policy is to be executed."""
 
     id: str | None
@@ -42,7 +42,7 @@ class NoAlarm:
     state: str
 
 
-def read(body: bytes, headers: Mapping[str, str], query: str) -> Execution | NoAlarm | UnreadablePayload:
+def read(body: bytes, headers: Mapping[str, str], query: str) -> ExecutionOrder | NoAlarm | UnreadablePayload:
     """Read a request. Total.
 
     Args:
@@ -65,7 +65,7 @@ def read(body: bytes, headers: Mapping[str, str], query: str) -> Execution | NoA
     given = given or headers.get(REQUEST_ID) or _id(document)
     if given is not None and len(given) > _ID_AT_MOST:
         return UnreadablePayload(message=f"expected an id of at most {_ID_AT_MOST} characters, found {len(given)}")
-    return Execution(id=given)
+    return ExecutionOrder(id=given)
 
 
 def _document(body: bytes, headers: Mapping[str, str]) -> tuple[Mapping[str, object], str | None]:

@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import MalformedPush, PushedEntry, TooMany, UnreadablePush, quoted, whole
 
 _KEYS = ("values", "member", "group")
 
@@ -24,14 +24,14 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     """
     try:
         document = json.loads(body, object_pairs_hook=_object)
-    except WrongShape as error:
+    except MalformedPush as error:
         return UnreadablePush(message=str(error))
     except (ValueError, RecursionError):
         return UnreadablePush(message=f"expected JSON, found {len(body)} bytes that are none")
     entries = document if isinstance(document, list) else [document]
     try:
         return whole(_all(entries, listed=isinstance(document, list)))
-    except WrongShape as error:
+    except MalformedPush as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:
         return UnreadablePush(message=str(error), too_large=True)
@@ -42,7 +42,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise WrongShape(f"the key {quoted(key)} is there twice in one object")
+            raise MalformedPush(f"the key {quoted(key)} is there twice in one object")
         found[key] = value
     return found
 
@@ -54,13 +54,13 @@ def _all(entries: Sequence[object], *, listed: bool) -> Iterator[PushedEntry]:
 
 def _entry(entry: object, at: str) -> Iterator[PushedEntry]:
     if not isinstance(entry, dict):
-        raise WrongShape(f'expected an object with "values"{_place(at)}, found {quoted(entry)}')
+        raise MalformedPush(f'expected an object with "values"{_place(at)}, found {quoted(entry)}')
     strange = next((key for key in entry if key not in _KEYS), None)
     if strange is not None:
-        raise WrongShape(f"expected only {', '.join(_KEYS)}{_place(at)}, found {quoted(strange)}")
+        raise MalformedPush(f"expected only {', '.join(_KEYS)}{_place(at)}, found {quoted(strange)}")
     values, dot = entry.get("values"), "." if at else ""
     if not isinstance(values, dict):
-        raise WrongShape(f"expected an object at {at}{dot}values, found {quoted(values)}")
+        raise MalformedPush(f"expected an object at {at}{dot}values, found {quoted(values)}")
     member, group = _word(entry, "member", at + dot), _word(entry, "group", at + dot)
     for name, value in values.items():
         yield PushedEntry(
@@ -71,7 +71,7 @@ def _entry(entry: object, at: str) -> Iterator[PushedEntry]:
 def _word(entry: dict[str, object], key: str, at: str) -> str | None:
     word = entry.get(key)
     if word is not None and not isinstance(word, str):
-        raise WrongShape(f"expected a name at {at}{key}, found {quoted(word)}")
+        raise MalformedPush(f"expected a name at {at}{key}, found {quoted(word)}")
     return word
 
 
@@ -85,7 +85,7 @@ def _number(written: object, at: str) -> float | None:
             value = math.inf
         if math.isfinite(value):
             return value
-    raise WrongShape(f"expected a number at {at}, found {quoted(written)}")
+    raise MalformedPush(f"expected a number at {at}, found {quoted(written)}")
 
 
 def _place(at: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from collector.parsing import number
 from collector.samples import Reply
-from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import MalformedPush, PushedEntry, TooMany, UnreadablePush, quoted, whole
 
 _SAMPLE = re.compile(
     r"""(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*+)
@@ -55,7 +55,7 @@ def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | Unreada
     samples = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     try:
         entries = whole(_sample(line, 1.0 if openmetrics else 1000.0) for line in samples)
-    except WrongShape as error:
+    except MalformedPush as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:
         return UnreadablePush(message=str(error), too_large=True)
@@ -65,11 +65,11 @@ def read(body: bytes, *, openmetrics: bool) -> tuple[PushedEntry, ...] | Unreada
 def _sample(line: str, second: float) -> PushedEntry:
     match = _SAMPLE.fullmatch(line)
     if match is None:
-        raise WrongShape(f"expected a sample such as orders_pending 12, found {quoted(line)}")
+        raise MalformedPush(f"expected a sample such as orders_pending 12, found {quoted(line)}")
     written = list(_labels(match["labels"] or "", line))
     labels = dict(written)
     if len(labels) < len(written):
-        raise WrongShape(f"a label is there twice in {quoted(line)}")
+        raise MalformedPush(f"a label is there twice in {quoted(line)}")
     return PushedEntry(
         name=match["name"],
         value=_number(match["name"], match["value"]),
@@ -84,7 +84,7 @@ def _labels(text: str, line: str) -> Iterator[tuple[str, str]]:
     while place < len(text):
         match = _LABEL.match(text, place)
         if match is None:
-            raise WrongShape(f"the labels cannot be read in {quoted(line)}")
+            raise MalformedPush(f"the labels cannot be read in {quoted(line)}")
         yield match[1], _ESCAPE.sub(lambda escape: _ESCAPES[escape[0]], match[2])
         place = match.end()
 
@@ -92,7 +92,7 @@ def _labels(text: str, line: str) -> Iterator[tuple[str, str]]:
 def _number(name: str, text: str) -> float:
     value = number(text)
     if isinstance(value, Reply):
-        raise WrongShape(f"expected a number for {quoted(name)}, found {quoted(text)}")
+        raise MalformedPush(f"expected a number for {quoted(name)}, found {quoted(text)}")
     return value
 
 

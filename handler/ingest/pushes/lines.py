@@ -19,7 +19,7 @@ from urllib.parse import unquote, unquote_plus
 
 from collector.parsing import number
 from collector.samples import Reply
-from handler.ingest.pushes.pushed_values import PushedEntry, TooMany, UnreadablePush, WrongShape, quoted, whole
+from handler.ingest.pushes.pushed_values import MalformedPush, PushedEntry, TooMany, UnreadablePush, quoted, whole
 
 _LINE = re.compile(r"\r?\n|\\n")
 """``onegate --data`` has lines parted by a backslash and an n."""
@@ -43,7 +43,7 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
             inner = _lines(wrapped["data"])
             return whole(_erased(inner) if wrapped["type"] == _ERASE else _values(inner))
         return whole(_values(line for part in parts for line in _lines(unquote(part))))
-    except WrongShape as error:
+    except MalformedPush as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:
         return UnreadablePush(message=str(error), too_large=True)
@@ -67,7 +67,7 @@ def _values(lines: Iterable[str]) -> Iterator[PushedEntry]:
     for line in lines:
         key, text = _pair(line)
         if not key or "=" not in line:
-            raise WrongShape(f"expected KEY=VALUE, found {quoted(line)}")
+            raise MalformedPush(f"expected KEY=VALUE, found {quoted(line)}")
         bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
         if (key, bare.upper()) not in _READY:
             yield PushedEntry(name=key, value=_number(key, bare))
@@ -80,5 +80,5 @@ def _erased(lines: Iterable[str]) -> Iterator[PushedEntry]:
 def _number(key: str, text: str) -> float:
     value = number(text)
     if isinstance(value, Reply):
-        raise WrongShape(f"expected a number for {quoted(key)}, found {quoted(text)}")
+        raise MalformedPush(f"expected a number for {quoted(key)}, found {quoted(text)}")
     return value

@@ -46,12 +46,12 @@ class UnreadablePush:
     too_large: bool = False
 
 
-class WrongShape(ValueError):
-    """Carried to the reader of a shape, which answers with it."""
+class MalformedPush(ValueError):
+    """A body of another shape than expected; the message says where, what was expected and what was found."""
 
 
 class TooMany(ValueError):
-    """Likewise."""
+    """A body with more values than are taken at once."""
 
 
 def whole(entries: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
@@ -65,7 +65,7 @@ def whole(entries: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
     for one in entries:
         whose = (one.name, one.member, one.group)
         if whose in known:
-            raise WrongShape(f"{quoted(one.name)} is there twice: it is not clear which is meant")
+            raise MalformedPush(f"{quoted(one.name)} is there twice: it is not clear which is meant")
         known[whose] = one
         if len(known) > VALUES_AT_MOST:
             raise TooMany(f"more than the {VALUES_AT_MOST} values that one request may bring")

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.client import CloudstackClient
-from collector.clients.cloudstack.jobs import Jobs, wait
+from collector.clients.cloudstack.jobs import JobPoller, wait
 from collector.clients.cloudstack.parsing import JobState, refusal, text
 from collector.clients.concurrency import KeyedLock
 from config.causes import FailureCause
@@ -55,7 +55,7 @@ class CloudstackOrchestrator:
         self._clock = clock
         self._wait = wait
         self._client = CloudstackClient(declaration, read_secret, circuits)
-        self._jobs = Jobs(self._client, clock, wait, declaration.job_timeout)
+        self._jobs = JobPoller(self._client, clock, wait, declaration.job_timeout)
         self._ids = CloudstackIds(declaration.id, self._client, clock)
         self._meter = CloudstackQuotaMeter(cloud=declaration.id, client=self._client, ids=self._ids)
         self._turns = KeyedLock()

@@ -51,17 +51,17 @@ class SimulatedMachine:
         """Return whether it exists."""
         return self.turns[0][0] <= at and (self.gone_at is None or at < self.gone_at)
 
-    def view(self, at: Instant) -> View:
+    def view(self, at: Instant) -> MachineView:
         """Return its view at an instant, and how long that lasts."""
         first, last = self.turns[0][0], inf if self.gone_at is None else self.gone_at
         if at >= last:
-            return View(server=None, since=last, until=inf)
+            return MachineView(server=None, since=last, until=inf)
         if at < first:
-            return View(server=None, since=-inf, until=first)
+            return MachineView(server=None, since=-inf, until=first)
         turn = bisect_right(self.turns, at, key=lambda turn: turn[0])
         since, state = self.turns[turn - 1]
         until = self.turns[turn][0] if turn < len(self.turns) else inf
-        return View(server=self._server(state), since=since, until=min(until, last))
+        return MachineView(server=self._server(state), since=since, until=min(until, last))
 
     def _server(self, state: ServerState) -> Server:
         host = _ADDRESSES + 1 + self.number % _HOSTS
@@ -88,7 +88,7 @@ class SimulatedMachine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class MachineView:
     """A machine's view from ``since`` up to ``until``; ``server`` is ``None`` while it does not exist."""
 
     server: Server | None

@@ -18,7 +18,7 @@ from config.causes import FailureCause
 from config.errors import DriverError, Full, Permanent, Transient
 from config.model.simulation import LIES, Behaviour, CallFaults, Incident, ScriptedEvent
 from config.units import Instant, Seconds
-from handler.orchestrators.simulated.machines import SimulatedMachine, View
+from handler.orchestrators.simulated.machines import MachineView, SimulatedMachine
 from handler.orchestrators.simulated.played_parts import PlayedParts
 from handler.orchestrators.simulated.random_events import Fault, draw, fault_of, new_machine
 from handler.planning.headroom import UsageLimit
@@ -56,7 +56,7 @@ class Simulation:
         """Servers ever created."""
         self.parts = PlayedParts()
         self._machines: dict[str, SimulatedMachine] = {}
-        self._marks: dict[str, dict[str, View]] = {}
+        self._marks: dict[str, dict[str, MachineView]] = {}
         """By mark and name: each server's view in the last listing."""
         self._ends: list[tuple[float, str]] = []
         self._asked: Counter[tuple[str, str]] = Counter()
@@ -368,4 +368,4 @@ class Simulation:
             self._asked.pop((call, machine.name), None)
 
 
-_UNSEEN = View(server=None, since=math.inf, until=-math.inf)
+_UNSEEN = MachineView(server=None, since=math.inf, until=-math.inf)

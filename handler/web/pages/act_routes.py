@@ -27,7 +27,7 @@ from handler.web.pages.acts import (
     SHOWN_REASON,
     ActBar,
     Allowed,
-    Question,
+    DialogField,
     act_bar,
     dialog_of,
     fleet_bar,
@@ -115,7 +115,7 @@ class ActDialogs:
         return tuple(plan_lines(planned(plan))) if isinstance(plan, Plan) else ()
 
 
-def _question(asked: ActAsked, status: GroupStatus) -> Question | None:
+def _question(asked: ActAsked, status: GroupStatus) -> DialogField | None:
     match asked.topic:
         case Topic.SCALE:
             return size_asked(size_now(status) if asked.size is None else asked.size)

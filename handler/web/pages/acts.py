@@ -42,7 +42,7 @@ _BUTTONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class DialogChoice:
     """An offer as its dialog has it: its words, and the request that the page sends."""
 
     label: str
@@ -58,7 +58,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DialogField:
     """A field whose value the choices depend on: another value brings other sentences."""
 
     name: str
@@ -69,15 +69,15 @@ class Question:
     """Values to choose from, and their words; none: it is a number of members."""
 
 
-def size_asked(size: int) -> Question:
+def size_asked(size: int) -> DialogField:
     """Return the question for a size."""
-    return Question("size", "Desired size", str(size))
+    return DialogField("size", "Desired size", str(size))
 
 
-def span_asked(lasts: Seconds) -> Question:
+def span_asked(lasts: Seconds) -> DialogField:
     """Return the question how long a freeze lasts."""
     spans = sorted({*SPANS, lasts})
-    return Question("lasts", "For", f"{lasts:g}", tuple((f"{each:g}", format_span(each)) for each in spans))
+    return DialogField("lasts", "For", f"{lasts:g}", tuple((f"{each:g}", format_span(each)) for each in spans))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +85,8 @@ class Dialog:
     """What a person chooses from."""
 
     title: str
-    choices: tuple[Choice, ...]
-    question: Question | None = None
+    choices: tuple[DialogChoice, ...]
+    question: DialogField | None = None
     """What the dialog asks first; the first choice is then chosen at first. ``None``: nothing."""
     reason: str = AUDITED_REASON
     """The label of the field for it."""
@@ -150,7 +150,7 @@ def dialog_of(
     title: str,
     offers: Iterable[Offer],
     allowed: Allowed,
-    question: Question | None = None,
+    question: DialogField | None = None,
     *,
     reason: str = AUDITED_REASON,
 ) -> Markup:
@@ -165,9 +165,9 @@ def refusing(title: str, reason: str) -> Markup:
     return _TEMPLATE("dialog", Dialog(title=title, choices=(), refused=reason))
 
 
-def _choice(offer: Offer) -> Choice:
+def _choice(offer: Offer) -> DialogChoice:
     call = call_of(offer.operation)
-    return Choice(
+    return DialogChoice(
         label=offer.label,
         happens=offer.happens,
         lines=offer.lines,

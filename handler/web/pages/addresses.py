@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from config.units import Instant
-from handler.web.pages.choosing import STATES, Choice, Sort
+from handler.web.pages.choosing import STATES, FleetFilter, Sort
 from handler.web.pages.freeze_offers import AT_FIRST
 from handler.web.pages.offers import Topic
 from handler.web.pages.windows import Window, window_of
@@ -19,9 +19,9 @@ class ChoiceAsked(BaseModel):
     sort: Sort = Sort.WORST
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> FleetFilter:
         """What a person wants to see."""
-        return Choice(words=self.q, state=self.state, sort=self.sort)
+        return FleetFilter(words=self.q, state=self.state, sort=self.sort)
 
 
 class TimeAsked(BaseModel):

@@ -25,7 +25,7 @@ class Sort(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class FleetFilter:
     """What a person wants to see. The page's script chooses by the same rules (``console.js``)."""
 
     words: str = ""

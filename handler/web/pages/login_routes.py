@@ -22,7 +22,7 @@ from handler.web.needs import actor_of, session_of
 from handler.web.pages.assets import read_assets
 from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Visitor, document, page_of
 from handler.web.pages.layout import PageTemplate
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 from handler.web.session_cookie import LOGIN, LOGOUT, SessionCookie, form_of, own_path
 
 _SEE_OTHER = 303
@@ -100,7 +100,7 @@ class LoginDesk:
         """Make a session of a form's name and password."""
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
-            return problem_response(Problem.REFUSED, _BY_SOCKET)
+            return problem_response(ProblemType.REFUSED, _BY_SOCKET)
         user, then = form.get("user", "").strip()[:_NAME_AT_MOST], own_path(form.get("then", "/"))
         if not self._operations.users.known.exist:
             return self.page(LoginForm(there_are_users=False))
@@ -127,7 +127,7 @@ class LoginDesk:
         """End the session of a request."""
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
-            return problem_response(Problem.REFUSED, _BY_SOCKET)
+            return problem_response(ProblemType.REFUSED, _BY_SOCKET)
         session, ended = session_of(request), {"Set-Cookie": cookie.ended()}
         if session is not None:
             self._operations.users.sessions.end(cookie.value_in(request.headers.get("cookie", "")))

@@ -18,7 +18,7 @@ from handler.users.oidc_flow import OidcFlow, Unproved
 from handler.web.gate import COOKIE
 from handler.web.needs import actor_of
 from handler.web.pages.login_routes import LoginDesk, LoginForm, own_address, peer_of
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 from handler.web.session_cookie import BY_PROVIDER, FROM_PROVIDER, SessionCookie, own_path
 
 _SEE_OTHER = 303
@@ -51,7 +51,7 @@ class _OidcDesk:
     async def begin(self, request: Request, then: str) -> Response:
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
-            return problem_response(Problem.REFUSED, _BY_SOCKET)
+            return problem_response(ProblemType.REFUSED, _BY_SOCKET)
         if not self._operations.users.known.exist:
             return self._desk.page(LoginForm(there_are_users=False))
         try:
@@ -64,7 +64,7 @@ class _OidcDesk:
     async def finish(self, request: Request) -> Response:
         cookie: SessionCookie | None = request.scope.get(COOKIE)
         if cookie is None:
-            return problem_response(Problem.REFUSED, _BY_SOCKET)
+            return problem_response(ProblemType.REFUSED, _BY_SOCKET)
         flow = OidcFlow.of(cookie.flow_in(request.headers.get("cookie", "")))
         if flow is None:
             return self._refuse("/", _BEGIN_AGAIN, 403)

@@ -13,7 +13,7 @@ from config.units import GroupId
 from handler.planning.status import BY_SEVERITY, GroupOutline, MemberState, severity
 from handler.web.pages.acts import ActBar
 from handler.web.pages.charts import Stroke, Trace, gap_of, sparkline
-from handler.web.pages.choosing import NEEDY, STATES, TROUBLE, Choice, Sort, missing
+from handler.web.pages.choosing import NEEDY, STATES, TROUBLE, FleetFilter, Sort, missing
 from handler.web.pages.facts import Glance
 from handler.web.pages.figures import number
 from handler.web.pages.frame import Badge, Parts, badge_of, href
@@ -91,7 +91,7 @@ class ChoiceForm:
 def first_page(
     outlines: Sequence[GroupOutline],
     rows: Iterable[tuple[Markup, bool]],
-    choice: Choice,
+    choice: FleetFilter,
     acts: ActBar | None = None,
 ) -> Markup:
     """Lay out the first page's content.
@@ -159,7 +159,7 @@ def summary_of(outlines: Sequence[GroupOutline]) -> FleetSummary:
     )
 
 
-def form_of(choice: Choice, shown: int, of: int) -> ChoiceForm:
+def form_of(choice: FleetFilter, shown: int, of: int) -> ChoiceForm:
     """Return what can be chosen."""
     labels = {"": "all states", TROUBLE: "in trouble"}
     return ChoiceForm(

@@ -20,7 +20,7 @@ from handler.web.needs import READS, READS_OWN, TUNES, actor_of, grants_of, sess
 from handler.web.pages.act_routes import ActDialogs
 from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
 from handler.web.pages.assets import read_assets
-from handler.web.pages.choosing import Choice, order
+from handler.web.pages.choosing import FleetFilter, order
 from handler.web.pages.facts import PageGatherer
 from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Parts, Visitor, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
@@ -32,7 +32,7 @@ from handler.web.pages.setup import setup_page
 from handler.web.pages.streams import EventData, FleetNews, OtherTime, PageStreams
 from handler.web.pages.tuning_routes import Looker, PageAsked, TuningPages, values_of
 from handler.web.pages.windows import RECENT, window_of
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 
 _FLEET = ("console.js", "fleet.js")
 _GROUP = ("uplot.js", "charts.js", "console.js")
@@ -89,7 +89,7 @@ class Console:
             return Visitor(name=session.user, csrf=session.csrf, actor=actor_of(request))
         return Visitor(may_log_in=request.scope.get(COOKIE) is not None and self._operations.users.known.exist)
 
-    async def overview(self, grants: Grants, choice: Choice, visitor: Visitor = NO_LOGIN) -> Response:
+    async def overview(self, grants: Grants, choice: FleetFilter, visitor: Visitor = NO_LOGIN) -> Response:
         """Return the page of all groups that are the caller's."""
         mark = self._rows.mark()
         rows = await self._rows.of(filter(grants.sees, self._operations.groups()))
@@ -149,18 +149,18 @@ class Console:
             return self._streams.open(request, None, lines, self._rows.since(asked.since))
         group = GroupId(asked.group)
         if group not in self._operations.groups():
-            return problem_response(Problem.NOT_FOUND, self._no_group(group, grants_of(request)))
+            return problem_response(ProblemType.NOT_FOUND, self._no_group(group, grants_of(request)))
         try:
             window = asked.window(self._operations.now())
         except Refused as error:
-            return problem_response(Problem.INVALID, str(error))
+            return problem_response(ProblemType.INVALID, str(error))
         news = self._group if window.span == RECENT else OtherTime(self._gatherer, asked, self._group)
         return self._streams.open(request, group, lambda _: news(group), frozenset())
 
     def asset(self, name: str) -> Response:
         """Return a file of the pages; its path changes with its content."""
         if name not in self._assets.files:
-            return problem_response(Problem.NOT_FOUND, f"there is no {name}")
+            return problem_response(ProblemType.NOT_FOUND, f"there is no {name}")
         headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
         return Response(self._assets.files[name], headers=headers, media_type=self._assets.kind_of(name))
 

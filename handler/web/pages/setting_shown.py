@@ -19,7 +19,7 @@ _VERDICTS = {Verdict.WAIT: "Too early to say", Verdict.SWITCH: "It does better",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applying:
+class SettingActions:
     """How a page may apply a setting."""
 
     path: str
@@ -73,7 +73,7 @@ class CanaryShown:
 
 
 def change_of(
-    group: GroupId, change: SettingChange | str | None, applying: Applying | None = None
+    group: GroupId, change: SettingChange | str | None, applying: SettingActions | None = None
 ) -> ChangeShown | None:
     """Return what a page shows of a change; a text says why there is none, ``None``: the setting is declared."""
     match change:
@@ -97,7 +97,7 @@ def change_of(
             assert_never(change)
 
 
-def _applies(change: SettingChange, applying: Applying) -> bool:
+def _applies(change: SettingChange, applying: SettingActions) -> bool:
     match change.owner:
         case None:
             return False

@@ -29,7 +29,7 @@ from handler.web.pages.group import chart_parts
 from handler.web.pages.overview import fleet_parts
 from handler.web.pages.rows import FleetRows
 from handler.web.pages.windows import Window
-from handler.web.problems import Problem, problem_response
+from handler.web.problems import ProblemType, problem_response
 
 News = frozenset[GroupId]
 EventData = dict[str, object]
@@ -69,11 +69,11 @@ class PageStreams:
         token = (actor.name, actor.origin.credential)
         if actor.origin.way is Way.TOKEN and self._streams[token] >= STREAMS_OF_TOKEN:
             words = f"this token has {STREAMS_OF_TOKEN} streams of events already: close a page"
-            return problem_response(Problem.TOO_MANY, words, {"Retry-After": "10"})
+            return problem_response(ProblemType.TOO_MANY, words, {"Retry-After": "10"})
         try:
             listener = self._operations.pulse.listen(group)
         except Refused as error:
-            return problem_response(Problem.BUSY, str(error), {"Retry-After": "10"})
+            return problem_response(ProblemType.BUSY, str(error), {"Retry-After": "10"})
         for each in first:
             listener.hear(each)
         texts = self._events(listener, data_of, request.scope.get(AGAIN, lambda: actor), grants)

@@ -19,7 +19,7 @@ from handler.web.pages.figures import ABSENT, minute, number, quantity, span
 from handler.web.pages.frame import href
 from handler.web.pages.group import WindowLink
 from handler.web.pages.layout import PageTemplate
-from handler.web.pages.setting_shown import Applying, CanaryShown, ChangeShown, change_of
+from handler.web.pages.setting_shown import CanaryShown, ChangeShown, SettingActions, change_of
 from handler.web.pages.windows import Window, window_of
 from handler.what_if.question import Answer, ConditionCourse, SizeCourse, SizeDifference
 from trigger.explain.words import sentence_of
@@ -134,7 +134,7 @@ def tune_page(page: TunePage) -> Markup:
     return _TEMPLATE("page", page)
 
 
-def answer_part(answer: Answer, change: SettingChange | str | None, applying: Applying | None = None) -> Markup:
+def answer_part(answer: Answer, change: SettingChange | str | None, applying: SettingActions | None = None) -> Markup:
     """Lay out an answer, and what it takes to declare the setting; or why it cannot be declared."""
     return _TEMPLATE("answer", answer_of(answer, change, applying))
 
@@ -186,7 +186,7 @@ def span_links(now: Instant, window: Window, values: Mapping[str, str]) -> tuple
 
 
 def answer_of(
-    answer: Answer, change: SettingChange | str | None = None, applying: Applying | None = None
+    answer: Answer, change: SettingChange | str | None = None, applying: SettingActions | None = None
 ) -> AnswerShown:
     """Return what a page shows of an answer."""
     return AnswerShown(

@@ -24,7 +24,7 @@ from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.frame import PAGE_HEADERS, href
 from handler.web.pages.offer import Offer
 from handler.web.pages.setting_offers import applied_words, apply_offer, canary_offer, end_canary_offer, return_offer
-from handler.web.pages.setting_shown import Applying, CanaryShown, canary_of
+from handler.web.pages.setting_shown import CanaryShown, SettingActions, canary_of
 from handler.web.pages.tuning import (
     USUAL,
     TunePage,
@@ -173,7 +173,7 @@ class TuningPages:
             changed = await self._operations.settings.change(group, values, looker.person.grants)
         except Refused as error:
             changed = str(error)
-        applying = Applying(
+        applying = SettingActions(
             path=f"{href(group)}/tune",
             query=urlencode(values),
             acts=looker.acts,

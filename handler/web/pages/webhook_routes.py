@@ -21,7 +21,7 @@ from handler.ports.alerts import StoredHook
 from handler.web.needs import KEEPS_HOOKS, actor_of
 from handler.web.pages.declared_routes import visitor_of
 from handler.web.pages.login_routes import LoginDesk
-from handler.web.pages.webhooks import NewToken, WebhookFacts, wanted_of, webhooks_page
+from handler.web.pages.webhooks import IssuedToken, WebhookFacts, wanted_of, webhooks_page
 from handler.web.session_cookie import WEBHOOKS, form_of
 
 _SEE_OTHER: Final = 303
@@ -55,7 +55,7 @@ class _WebhookDesk:
         request: Request,
         status: int = 200,
         *,
-        made: NewToken | None = None,
+        made: IssuedToken | None = None,
         message: str = "",
         texts: Mapping[str, str] | None = None,
     ) -> Response:
@@ -91,7 +91,7 @@ class _WebhookDesk:
             again = texts if texts.get("act") == "make" else None
             return await self.page(request, status, message=str(error), texts=again)
         if isinstance(outcome, Mapping) and "token" in outcome:
-            made = NewToken(name=str(outcome["name"]), token=str(outcome["token"]), path=str(outcome["path"]))
+            made = IssuedToken(name=str(outcome["name"]), token=str(outcome["token"]), path=str(outcome["path"]))
             return await self.page(request, made=made)
         return RedirectResponse(WEBHOOKS, _SEE_OTHER)
 

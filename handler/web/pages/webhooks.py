@@ -35,7 +35,7 @@ _LIST_AT_MOST: Final = 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewToken:
+class IssuedToken:
     """A token that is shown this one time."""
 
     name: str
@@ -53,7 +53,7 @@ class WebhookFacts:
     may_change: Callable[[StoredHook], bool]
     csrf: str = ""
     """What a form must show; empty: the visitor may change nothing."""
-    made: NewToken | None = None
+    made: IssuedToken | None = None
     message: str = ""
     """Why the last try was refused; empty: there was none."""
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class _Form:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Webhooks:
     hooks: tuple[_Hook, ...]
-    made: NewToken | None
+    made: IssuedToken | None
     message: str
     csrf: str
     form: _Form | None

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from collector.outages.outages import (
     Channel,
-    Ended,
     OutageBegan,
+    OutageEnded,
     OutageLayout,
     Silence,
     hearing_of,
@@ -35,7 +35,9 @@ def heard(scrape: Scrape) -> OutageLayout:
     return hearing_of(scrape.layout, WORDS)
 
 
-def listen(silence: Silence, scrape: Scrape, group: GroupId = WEB) -> tuple[Silence, tuple[OutageBegan | Ended, ...]]:
+def listen(
+    silence: Silence, scrape: Scrape, group: GroupId = WEB
+) -> tuple[Silence, tuple[OutageBegan | OutageEnded, ...]]:
     return observe(silence, scrape, heard(scrape), group)
 
 
@@ -94,7 +96,7 @@ def test_a_counter_that_no_member_has_is_reported_once_and_its_return_once() -> 
 
     assert [(change.channel, change.counter) for change in first] == [(None, "load")]
     assert second == ()
-    assert third == (Ended(group=WEB, channel=None, counter=CounterId("load")),)
+    assert third == (OutageEnded(group=WEB, channel=None, counter=CounterId("load")),)
     assert silence == Silence()
 
 
@@ -143,7 +145,7 @@ def test_the_end_of_a_silence_is_reported_once() -> None:
     silence, first = listen(silence, back)
     silence, second = listen(silence, back)
 
-    assert first == (Ended(group=WEB, channel=snmp_of("a"), counter=None),)
+    assert first == (OutageEnded(group=WEB, channel=snmp_of("a"), counter=None),)
     assert second == ()
     assert not silence.since
 
@@ -208,7 +210,7 @@ def test_beginnings_and_ends_alternate_and_agree_with_the_silence(
         silence, changes = listen(silence, scrape)
         for change in changes:
             key = change.channel or (WEB, change.counter)
-            assert (key in open_outages) is isinstance(change, Ended)
+            assert (key in open_outages) is isinstance(change, OutageEnded)
             open_outages ^= {key}
         open_outages &= {*heard(scrape).channels, *heard(scrape).counters}  # the others have left
         assert open_outages == {*silence.since, *silence.lost}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pysnmp.proto import rfc1905  # type: ignore[import-untyped]
 
 from collector.snmp.engine import Raw, Trouble
-from collector.snmp.plain_codec import GARBAGE, Question, number_of
+from collector.snmp.plain_codec import GARBAGE, QueryTemplate, number_of
 from tests.support.fuzz import CHANGES, Change, damaged
 from tests.support.snmp import V2C, Ask
 from tests.support.waiting import PATIENT
@@ -43,8 +43,8 @@ _ENCODED: st.SearchStrategy[Encoded] = st.one_of(
 )
 
 
-def a_question(oids: tuple[str, ...] = ASKED) -> Question:
-    return Question(V2C_VERSION, "public", oids)
+def a_question(oids: tuple[str, ...] = ASKED) -> QueryTemplate:
+    return QueryTemplate(V2C_VERSION, "public", oids)
 
 
 def answered(datagram: bytes, raws: Sequence[Encoded]) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from collector.clients.cloudstack.parsing import CloudstackRefused, opened
 from collector.clients.http.client import HttpFailure
-from collector.clients.nitro.parsing import Refusal
+from collector.clients.nitro.parsing import NitroFailure
 from collector.clients.nitro.parsing import decode as decode_nitro
 from collector.samples import Reply
 from collector.sources.haproxy.table import StatTable, cell, decode_page
@@ -182,7 +182,7 @@ DECODED: Mapping[str, Callable[[], object]] = {
 @pytest.mark.parametrize("decoded", DECODED.values(), ids=DECODED)
 def test_an_answer_in_which_something_is_there_twice_is_malformed(decoded: Callable[[], object]) -> None:
     found = decoded()
-    assert isinstance(found, HttpFailure | Refusal)
+    assert isinstance(found, HttpFailure | NitroFailure)
     assert found.reply is Reply.MALFORMED
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.counters.listing import Listed, listed, matching
+from config.counters.listing import CounterName, listed, matching
 from config.counters.objects import KnownObject, ObjectShape
 from config.counters.well_known import ENTRIES
 from config.errors import DeclarationError
@@ -17,7 +17,7 @@ NETSCALER = (
 LISTED = list(listed())
 
 
-def declaration_with(entry: Listed, per: Per) -> str:
+def declaration_with(entry: CounterName, per: Per) -> str:
     """A file with one more counter, written as it is listed."""
     rows = ", rows: sum" if entry.table else ""
     who = ", per: group" if per is Per.GROUP else ""

@@ -18,7 +18,7 @@ from config.document.places import read_places
 from config.document.profile_keys import FURTHER, NEEDED, PROGRAM
 from config.document.reference import (
     REFERENCE,
-    Section,
+    ReferenceTable,
     anchor_of,
     choice_of,
     default_of,
@@ -150,7 +150,7 @@ def _on_a_cloud_that_has(mapping: dict[str, Any], key: str) -> None:
     mapping["cloud"] = KINDS[kind]
 
 
-def document(section: Section, key: str, value: object) -> dict[str, Any]:
+def document(section: ReferenceTable, key: str, value: object) -> dict[str, Any]:
     """A whole file in which the key of a mapping has a value, at the first place of the mapping."""
     place = section.places[0]
     whole = copy.deepcopy(BASE)
@@ -185,7 +185,7 @@ def _name_of(value: Mapping[str, Any]) -> str:
     return str(inner["$ref"]).rpartition("/")[2]
 
 
-def keys() -> Iterator[tuple[Section, str, Mapping[str, Any]]]:
+def keys() -> Iterator[tuple[ReferenceTable, str, Mapping[str, Any]]]:
     for section in SECTIONS.values():
         for key, value in section.mapping["properties"].items():
             yield section, key, value
@@ -210,7 +210,7 @@ def loaded(whole: object) -> Catalogue:
 
 
 @pytest.mark.parametrize(("section", "key", "example"), list(examples()))
-def test_an_example_is_taken_by_the_loader(section: Section, key: str, example: object) -> None:
+def test_an_example_is_taken_by_the_loader(section: ReferenceTable, key: str, example: object) -> None:
     try:
         loaded(document(section, key, example))
     except DeclarationError as refused:
@@ -219,13 +219,13 @@ def test_an_example_is_taken_by_the_loader(section: Section, key: str, example: 
 
 @pytest.mark.parametrize(("section", "key", "default"), list(defaults()))
 def test_a_default_written_out_means_the_same_as_leaving_the_key_out(
-    section: Section, key: str, default: object
+    section: ReferenceTable, key: str, default: object
 ) -> None:
     written = document(section, key, default)
     assert loaded(written) == loaded(_without(section, key, written))
 
 
-def _without(section: Section, key: str, written: dict[str, Any]) -> dict[str, Any]:
+def _without(section: ReferenceTable, key: str, written: dict[str, Any]) -> dict[str, Any]:
     whole = copy.deepcopy(written)
     place = section.places[0]
     mapping = whole[place[0]]
@@ -251,7 +251,7 @@ def test_the_example_of_a_whole_section_is_taken_by_the_loader(key: str) -> None
     ("section", "key", "value"), list(keys()), ids=lambda part: part if isinstance(part, str) else ""
 )
 def test_every_key_has_a_meaning_an_example_a_type_and_a_default(
-    section: Section, key: str, value: Mapping[str, Any]
+    section: ReferenceTable, key: str, value: Mapping[str, Any]
 ) -> None:
     assert value["description"].endswith(".") or value["description"].endswith("…"), value
     assert value["examples"]
@@ -263,7 +263,7 @@ def test_every_key_has_a_meaning_an_example_a_type_and_a_default(
 
 @pytest.mark.parametrize(("section", "key", "example"), list(examples()))
 def test_an_example_as_the_page_shows_it_reads_as_the_value_that_is_meant(
-    section: Section, key: str, example: object
+    section: ReferenceTable, key: str, example: object
 ) -> None:
     assert read_places(f"it: {inline(example)}\n", "page").data == {"it": example}
 

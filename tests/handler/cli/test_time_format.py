@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from handler.cli.time_format import Written, moment_text, written
+from handler.cli.time_format import TimeRange, moment_text, written
 
 NOON = 1772366400.0
 """2026-03-01 12:00:00 UTC"""
@@ -61,4 +61,4 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
 
 def test_the_last_digits_are_not_rounded_up_into_the_next_millisecond() -> None:
     assert moment_text(NOON + 0.9999998) == "2026-03-01 12:00:00.999"
-    assert written("2026-03-01 12:00:00.999", NOON) == Written(at=NOON + 0.999, until=NOON + 1)
+    assert written("2026-03-01 12:00:00.999", NOON) == TimeRange(at=NOON + 0.999, until=NOON + 1)

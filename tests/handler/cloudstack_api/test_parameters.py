@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from handler.cloudstack_api.commands import COMMANDS, described
 from handler.cloudstack_api.faults import CloudstackFault, unknown_id
-from handler.cloudstack_api.parameters import Given, lowered, page_of, read
+from handler.cloudstack_api.parameters import Arguments, lowered, page_of, read
 from handler.cloudstack_api.rendering import answer, fault_answer, listed
 
 PROFILE = {"zoneid": "z", "serviceofferingid": "s", "templateid": "t"}
@@ -173,7 +173,7 @@ def test_an_empty_list_has_neither_count_nor_array() -> None:
     ],
 )
 def test_a_page_is_a_part_of_the_list(given: dict[str, int], part: range) -> None:
-    assert list(page_of(range(600), Given(COMMANDS["listcounters"], given))) == list(part)
+    assert list(page_of(range(600), Arguments(COMMANDS["listcounters"], given))) == list(part)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_page_is_a_part_of_the_list(given: dict[str, int], part: range) -> Non
 )
 def test_a_page_that_makes_no_sense_is_refused(given: dict[str, int]) -> None:
     with pytest.raises(CloudstackFault):
-        page_of(range(600), Given(COMMANDS["listcounters"], given))
+        page_of(range(600), Arguments(COMMANDS["listcounters"], given))
 
 
 def test_every_command_is_described_with_the_types_that_cloudmonkey_expects() -> None:

@@ -15,7 +15,7 @@ from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.cloudstack_api import service
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
-from handler.identity.accounts import Quota
+from handler.identity.accounts import AccountQuota
 from handler.identity.rights import UserRole
 from handler.ingest.request_rates import Rate
 from tests.support.cloudstack_api import (
@@ -129,7 +129,7 @@ def test_a_caller_looks_up_what_it_may_name_and_its_own_accounts_users_alone(tmp
         async with serving(a_bed(tmp_path)) as scene:
             known = scene.up.operations.users.known
             await known.accounts.add_domain(DomainId("retail"), ROOT_DOMAIN)
-            shop = await known.accounts.add(AccountId("shop"), DomainId("retail"), Quota())
+            shop = await known.accounts.add(AccountId("shop"), DomainId("retail"), AccountQuota())
             sam = await scene.user("sam", account=shop.id)
             await scene.admin.done("createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="o-9", templateid="t-9")
 
@@ -151,7 +151,7 @@ def test_jobs_events_and_members_are_those_of_the_callers_account_unless_all_are
     async def play() -> None:
         async with serving(a_bed(tmp_path)) as scene:
             accounts = scene.up.operations.users.known.accounts
-            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, Quota())
+            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota())
             sam = await scene.user("sam", account=shop.id)
             await scene.group()
             (counter,) = await sam.listed("listCounters", name="load", source="PUSH")

@@ -9,7 +9,7 @@ import pytest
 from config.errors import Transient
 from config.model.catalogue import Budget, Mode
 from config.units import Instant
-from handler.convergence.idle_groups import Finding, finding
+from handler.convergence.idle_groups import IdleState, idle_state
 from handler.convergence.inventory import inventory_of
 from handler.planning.world import Listing, ServerState
 from tests.support.shared_cloud import API, GROUPS, SharedCloud
@@ -26,33 +26,33 @@ def shared() -> SharedCloud:
 
 def test_groups_whose_machines_are_as_they_were_need_no_pass(shared: SharedCloud) -> None:
     shared.clock.advance(30.0)
-    assert shared.compare() == dict.fromkeys(GROUPS, Finding.SAME)
+    assert shared.compare() == dict.fromkeys(GROUPS, IdleState.SAME)
 
 
 def test_a_machine_that_is_missing_calls_for_a_pass_of_its_own_group_alone(shared: SharedCloud) -> None:
     shared.cloud.die(name_of(1))
-    assert shared.compare() == {WEB: Finding.OTHER, API: Finding.SAME}
+    assert shared.compare() == {WEB: IdleState.OTHER, API: IdleState.SAME}
 
 
 @pytest.mark.parametrize("state", [state for state in ServerState if state is not ServerState.RUNNING])
 def test_a_machine_in_another_state_calls_for_a_pass(shared: SharedCloud, state: ServerState) -> None:
     shared.cloud.say(name_of(2), state)
-    assert shared.compare() == {WEB: Finding.OTHER, API: Finding.SAME}
+    assert shared.compare() == {WEB: IdleState.OTHER, API: IdleState.SAME}
 
 
 def test_a_machine_that_no_record_knows_calls_for_a_pass(shared: SharedCloud) -> None:
     shared.cloud.add(name_of(7, group=API))
-    assert shared.compare() == {WEB: Finding.SAME, API: Finding.OTHER}
+    assert shared.compare() == {WEB: IdleState.SAME, API: IdleState.OTHER}
 
 
 def test_machines_of_other_installations_call_for_none(shared: SharedCloud) -> None:
     shared.cloud.add(name_of(7, installation="zzzzzz"))
-    assert shared.compare() == dict.fromkeys(GROUPS, Finding.SAME)
+    assert shared.compare() == dict.fromkeys(GROUPS, IdleState.SAME)
 
 
 def test_a_partial_inventory_says_nothing_about_any_group(shared: SharedCloud) -> None:
     shared.cloud.partial = True
-    assert shared.compare() == dict.fromkeys(GROUPS, Finding.SILENT)
+    assert shared.compare() == dict.fromkeys(GROUPS, IdleState.SILENT)
 
 
 def test_a_cloud_that_does_not_answer_says_nothing(shared: SharedCloud) -> None:
@@ -71,14 +71,14 @@ def test_an_inventory_asked_for_before_a_pass_says_nothing_about_what_the_pass_m
     shared.clock.advance(1.0)
     shared.desire(WEB, 3)
     shared.settle()
-    assert finding(shared.idle[WEB], before) is Finding.SILENT
+    assert idle_state(shared.idle[WEB], before) is IdleState.SILENT
     assert shared.store.records[name_of(3)][0].absent_listings == 0
 
 
 def test_what_an_inventory_lacks_is_neither_written_down_nor_removed(shared: SharedCloud) -> None:
     shared.cloud.hidden.add(name_of(1))
     records = dict(shared.store.records)
-    assert shared.compare()[WEB] is Finding.OTHER
+    assert shared.compare()[WEB] is IdleState.OTHER
     assert shared.store.records == records
     assert shared.cloud.destroyed == []
 
@@ -106,9 +106,9 @@ def test_a_group_without_a_size_needs_no_pass_if_it_is_only_advised(mode: Mode, 
     shared.run(WEB)
     assert (WEB in shared.idle) is rests
     if rests:
-        assert shared.compare() == {WEB: Finding.SAME}
+        assert shared.compare() == {WEB: IdleState.SAME}
         shared.cloud.add(name_of(1))
-        assert shared.compare() == {WEB: Finding.OTHER}
+        assert shared.compare() == {WEB: IdleState.OTHER}
 
 
 def test_a_group_at_the_end_of_its_budget_makes_its_passes(shared: SharedCloud) -> None:
@@ -122,21 +122,21 @@ def test_a_group_at_the_end_of_its_budget_makes_its_passes(shared: SharedCloud) 
 def test_a_budget_that_others_use_up_calls_for_a_pass(shared: SharedCloud) -> None:
     idle = replace(shared.idle[WEB], hourly=12)
     shared.clock.advance(30.0)
-    assert shared.converger.compare(shared.definition.cloud, [idle]).found == {WEB: Finding.OTHER}
+    assert shared.converger.compare(shared.definition.cloud, [idle]).found == {WEB: IdleState.OTHER}
 
 
 def test_a_machine_listed_twice_calls_for_a_pass(shared: SharedCloud) -> None:
     twice = shared.cloud.list_all().servers * 2
     later = Instant(shared.clock() + 1.0)
     inventory = inventory_of(shared.definition.cloud.id, Listing(servers=twice, complete=True), INSTALLATION, later)
-    assert finding(shared.idle[WEB], inventory) is Finding.OTHER
+    assert idle_state(shared.idle[WEB], inventory) is IdleState.OTHER
 
 
 def test_losses_of_two_groups_that_one_inventory_shows_are_judged_together(shared: SharedCloud) -> None:
     for member in (name_of(1), name_of(2)):
         shared.cloud.die(member)
     shared.cloud.die(name_of(1, group=API))
-    assert shared.compare() == dict.fromkeys(GROUPS, Finding.OTHER)
+    assert shared.compare() == dict.fromkeys(GROUPS, IdleState.OTHER)
     shared.cloud.faults.always["find"] = Transient("timed out")
     shared.run(WEB)
     done = shared.run(API)

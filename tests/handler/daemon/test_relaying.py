@@ -14,7 +14,7 @@ from config.errors import Refused
 from config.units import Monotonic
 from handler.daemon import relaying
 from handler.daemon.relaying import Asking, CarryingOut
-from handler.leasing.relaying import Progress, PutDown
+from handler.leasing.relaying import PutDown, RelayProgress
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
 from handler.web.gate import Receive, Scope, Send
@@ -33,7 +33,7 @@ class Rows:
     now: int = 4
     """The epoch of the lease."""
     put: dict[str, PutDown] = field(default_factory=dict)
-    progresses: dict[str, Progress] = field(default_factory=dict)
+    progresses: dict[str, RelayProgress] = field(default_factory=dict)
     arrived: SimpleQueue[PutDown] = field(default_factory=SimpleQueue)
 
     def epoch(self) -> int:
@@ -46,7 +46,7 @@ class Rows:
     def put_down(self, request: PutDown) -> None:
         assert request.epoch == self.now
         self.put[request.id] = request
-        self.progresses[request.id] = Progress(taken_up=None, answer=None, epoch=self.now)
+        self.progresses[request.id] = RelayProgress(taken_up=None, answer=None, epoch=self.now)
         self.arrived.put(request)
 
     def take_up(self, epoch: int) -> tuple[PutDown, ...]:
@@ -58,7 +58,7 @@ class Rows:
     def answer(self, row: str, answer: str) -> None:
         self.progresses[row] = replace(self.progresses[row], answer=answer)
 
-    def progress(self, row: str) -> Progress:
+    def progress(self, row: str) -> RelayProgress:
         return replace(self.progresses[row], epoch=self.now)
 
     def withdraw(self, row: str) -> bool:

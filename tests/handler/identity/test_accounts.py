@@ -7,9 +7,9 @@ import pytest
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, Instant
 from handler.identity.accounts import (
     Account,
+    AccountQuota,
     CloudStackRole,
     Domain,
-    Quota,
     cloudstack_role,
     line_of,
     path_of,
@@ -28,7 +28,7 @@ DOMAINS = {
     for name, parent in TREE.items()
 }
 ACCOUNTS = {
-    name: Account(id=AccountId(name), uuid=name, domain=DomainId(domain), quota=Quota(), created_at=BEGUN)
+    name: Account(id=AccountId(name), uuid=name, domain=DomainId(domain), quota=AccountQuota(), created_at=BEGUN)
     for name, domain in IN.items()
 }
 

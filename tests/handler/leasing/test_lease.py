@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.units import Monotonic
-from handler.leasing.lease import Held, LeaseRow, Watched, held, may_act, may_take, watched
+from handler.leasing.lease import LeaseRow, ObservedLease, OwnLease, held, may_act, may_take, observed
 from tests.support.nightly import runs
 
 SPAN = 10.0
 ROW = LeaseRow(epoch=4, process="p1", renewals=7, span=SPAN)
-SEEN = Watched(row=ROW, since=Monotonic(100.0))
+SEEN = ObservedLease(row=ROW, since=Monotonic(100.0))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ SEEN = Watched(row=ROW, since=Monotonic(100.0))
     ],
 )
 def test_a_lease_is_taken_only_once_its_holder_has_stopped(row, now, taken):
-    assert may_take(watched(SEEN, row, Monotonic(now)), Monotonic(now)) is taken
+    assert may_take(observed(SEEN, row, Monotonic(now)), Monotonic(now)) is taken
 
 
 def test_the_time_of_a_holder_counts_from_when_it_asked_and_ends_before_that_of_a_watcher():
@@ -60,7 +60,7 @@ class Worker:
     name: str
     ahead: float
     rate: float
-    lease: Held | Watched | None = None
+    lease: OwnLease | ObservedLease | None = None
     asked: Asked | None = None
 
     def clock(self, now: float) -> Monotonic:
@@ -80,9 +80,9 @@ class Cluster:
         now = worker.clock(self.now)
         if worker.asked is None:
             match worker.lease:
-                case Held():
+                case OwnLease():
                     worker.asked = Asked("renew", now, self.row)
-                case Watched(row=row) as seen if may_take(seen, now):
+                case ObservedLease(row=row) as seen if may_take(seen, now):
                     worker.asked = Asked("take", now, row)
                 case _:
                     worker.asked = Asked("look", now, self.row)
@@ -110,11 +110,13 @@ class Cluster:
             return
         worker.asked = None
         if isinstance(asked.outcome, LeaseRow):
-            worker.lease = watched(worker.lease if isinstance(worker.lease, Watched) else None, asked.outcome, now)
+            worker.lease = observed(
+                worker.lease if isinstance(worker.lease, ObservedLease) else None, asked.outcome, now
+            )
         elif not asked.outcome:
             worker.lease = None
         else:
-            epoch = worker.lease.epoch if isinstance(worker.lease, Held) else asked.row.epoch + 1
+            epoch = worker.lease.epoch if isinstance(worker.lease, OwnLease) else asked.row.epoch + 1
             worker.lease = held(epoch, Monotonic(asked.at), SPAN)
 
     def works(self, worker: Worker) -> None:
@@ -138,7 +140,7 @@ class Cluster:
 
     def holds(self, worker: Worker) -> bool:
         lease = worker.lease
-        return isinstance(lease, Held) and (self.row.process, self.row.epoch) == (worker.name, lease.epoch)
+        return isinstance(lease, OwnLease) and (self.row.process, self.row.epoch) == (worker.name, lease.epoch)
 
     def check(self) -> None:
         acting = [worker for worker in self.workers if may_act(worker.lease, worker.clock(self.now))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handler.leasing.relaying import Progress, RelayOutcome, outcome_of
+from handler.leasing.relaying import RelayOutcome, RelayProgress, outcome_of
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from handler.leasing.relaying import Progress, RelayOutcome, outcome_of
 def test_a_request_is_known_to_be_undone_only_until_a_holder_has_taken_it_up(
     taken_up: int | None, answer: str | None, epoch: int, expected: RelayOutcome
 ) -> None:
-    assert outcome_of(Progress(taken_up=taken_up, answer=answer, epoch=epoch)) is expected
+    assert outcome_of(RelayProgress(taken_up=taken_up, answer=answer, epoch=epoch)) is expected

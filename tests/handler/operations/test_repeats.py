@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from handler.identity.actors import Actor, Origin, Way, local
-from handler.operations.repeats import Again, Judged, Known, Repetition, caller_of, fingerprint_of, judged
+from handler.operations.repeats import Again, EarlierAnswer, Judged, Repetition, caller_of, fingerprint_of, judged
 from handler.ports.identity import StoredCall
 from tests.support.store import at
 
@@ -18,8 +18,8 @@ DONE = replace(BEGUN, status=202, body="{}")
     [
         pytest.param(None, False, False, Again(), id="the first"),
         pytest.param(None, True, False, Again(), id="the first of two that came together"),
-        pytest.param(DONE, False, False, Known(202, "{}"), id="done before"),
-        pytest.param(DONE, True, False, Known(202, "{}"), id="done just now"),
+        pytest.param(DONE, False, False, EarlierAnswer(202, "{}"), id="done before"),
+        pytest.param(DONE, True, False, EarlierAnswer(202, "{}"), id="done just now"),
         pytest.param(replace(DONE, body=None), False, False, Repetition.NOT_KEPT, id="done, and not kept"),
         pytest.param(BEGUN, True, False, Repetition.RUNNING, id="being done"),
         pytest.param(BEGUN, False, False, Repetition.UNKNOWN, id="interrupted"),

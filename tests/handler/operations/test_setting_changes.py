@@ -13,7 +13,7 @@ from config.errors import Refused
 from config.merge import merge
 from config.model.sections import Section
 from config.units import Monotonic, PolicyId
-from handler.engine.declared import Declared
+from handler.engine.declared import Declaration
 from handler.identity.grants import EVERYTHING, Grants
 from handler.identity.rights import VERBS, UserRole
 from handler.operations.setting_changes import FirstDecision, SettingChange, require_own, setting_draft, wanted_of
@@ -36,13 +36,13 @@ EAGER = Entity(
 )
 
 
-def declared(text: str = TEXT, *entities: Entity) -> Declared:
+def declared(text: str = TEXT, *entities: Entity) -> Declaration:
     file, known = read_places(text, "web.yaml"), {entity.key: entity for entity in entities}
-    return Declared(file=file, entities=known, revision=len(known), merged=merge(file, known.values()))
+    return Declaration(file=file, entities=known, revision=len(known), merged=merge(file, known.values()))
 
 
 def changed(
-    there: Declared, values: Mapping[str, str], *, basis: Basis | None = None, text: str = TEXT
+    there: Declaration, values: Mapping[str, str], *, basis: Basis | None = None, text: str = TEXT
 ) -> SettingChange:
     wanted = wanted_of(parameters_of(whole(there).data, there.catalogue, WEB), values)
     return setting_draft(there, WEB, wanted, text, basis).change

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config.units import CloudId, GroupId, Instant, MemberName, PartName
-from handler.planning.garbage import Abandoned, GarbageKind, Item, Known, garbage_of
+from handler.planning.garbage import Abandoned, FleetRecords, GarbageKind, Item, garbage_of
 from handler.planning.world import (
     Attempts,
     Listing,
@@ -33,9 +33,9 @@ def ago(seconds: float) -> Instant:
     return Instant(NOW - seconds)
 
 
-def known(*records: Record, gone: Iterable[MemberName] = (), abandoned: Iterable[MemberName] = ()) -> Known:
+def known(*records: Record, gone: Iterable[MemberName] = (), abandoned: Iterable[MemberName] = ()) -> FleetRecords:
     let_go = (Abandoned(name=name, group=WEB, cloud=BOX, server_id=None, at=ago(60), by="ada") for name in abandoned)
-    return Known(
+    return FleetRecords(
         installation=INSTALLATION,
         definitions={WEB: a_definition()},
         records={record.name: record for record in records},
@@ -45,7 +45,11 @@ def known(*records: Record, gone: Iterable[MemberName] = (), abandoned: Iterable
 
 
 def found(
-    what: Known, *servers: Server, registered: Collection[MemberName] = (), complete: bool = True, parts: Any = ()
+    what: FleetRecords,
+    *servers: Server,
+    registered: Collection[MemberName] = (),
+    complete: bool = True,
+    parts: Any = (),
 ):
     listing = Listing(servers=servers, complete=complete)
     return garbage_of(what, {BOX: listing}, {BOX: PartListing(parts=parts, complete=True)}, {EDGE: registered}, NOW)
@@ -106,7 +110,7 @@ def test_an_intent_that_stays_open(age: float, listed: bool, expected: list[tupl
         pytest.param(MemberName("database"), known(), [], id="foreign"),
     ],
 )
-def test_a_machine_without_a_record(server: MemberName, what: Known, expected: list[GarbageKind]) -> None:
+def test_a_machine_without_a_record(server: MemberName, what: FleetRecords, expected: list[GarbageKind]) -> None:
     items = found(what, a_machine(server))
     assert [item.kind for item in items] == expected
     assert {item.since for item in items} <= {ago(3600)}
@@ -124,7 +128,7 @@ def test_a_machine_without_a_record(server: MemberName, what: Known, expected: l
     ],
 )
 def test_a_registration_without_a_member(
-    registered: MemberName, listed: bool, what: Known, expected: list[GarbageKind]
+    registered: MemberName, listed: bool, what: FleetRecords, expected: list[GarbageKind]
 ) -> None:
     items = found(what, *([a_machine()] if listed else []), registered=[registered])
     assert [item.kind for item in items] == expected
@@ -160,7 +164,7 @@ FRONT = MadePart(name=PartName("front"), id="sim-part-1", state=PartState.READY)
         pytest.param(known(), [a_machine()], None, id="taken up with its machine"),
     ],
 )
-def test_a_part_without_a_member_and_a_machine(what: Known, machines: list[Server], why: str | None) -> None:
+def test_a_part_without_a_member_and_a_machine(what: FleetRecords, machines: list[Server], why: str | None) -> None:
     items = [item for item in found(what, *machines, parts=((ONE, FRONT),)) if item.kind is GarbageKind.PART]
     assert len(items) == (why is not None)
     for item in items:

@@ -13,7 +13,7 @@ from config.model.catalogue import Victims
 from handler.planning.membership import Moves, keep
 from handler.planning.roles import Role, role
 from handler.planning.settled import nominees, sifted
-from handler.planning.victims import Preference, Turn, choose
+from handler.planning.victims import Turn, VictimPreference, choose
 from handler.planning.world import Health, Leaving, Member, Phase, Record, RegistrationState, ServerState, World
 from tests.support.planning import worlds
 from tests.support.worlds import EDGE, NOW, a_definition, a_fleet, a_member, a_record, a_registration, a_server, a_world
@@ -83,7 +83,7 @@ def test_no_member_that_would_leave_is_passed_over(
         )
         for n, (sequence, kept, zone) in enumerate(members, 1)
     ]
-    preference = Preference(order=order, world=a_world(), revision=7)
+    preference = VictimPreference(order=order, world=a_world(), revision=7)
 
     def leaving(candidates: Sequence[Member]) -> Sequence[Turn]:
         return choose([(member, Role.SERVING) for member in candidates], count, preference)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from config.model.catalogue import Victims
 from config.units import BalancerId
 from handler.planning.roles import MemberRole, Role
-from handler.planning.victims import Preference, choose, connections_of
+from handler.planning.victims import VictimPreference, choose, connections_of
 from handler.planning.world import BalancerView, Member, Phase, RegistrationState, ServerState, World
 from tests.support.worlds import EDGE, a_member, a_registration, a_world, name_of
 
@@ -73,7 +73,7 @@ def numbers(candidates: list[MemberRole], count: int, order: Victims, world: Wor
 
 
 def turns(candidates: list[MemberRole], count: int, order: Victims, world: World | None = None, revision: int = 7):
-    preference = Preference(order=order, world=a_world() if world is None else world, revision=revision)
+    preference = VictimPreference(order=order, world=a_world() if world is None else world, revision=revision)
     return choose(candidates, count, preference)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from config.model.catalogue import Cloud
 from config.units import GroupId, Instant, Moment
-from handler.convergence.idle_groups import Finding, IdleGroup
+from handler.convergence.idle_groups import IdleGroup, IdleState
 from handler.convergence.inventories import Compared
 from handler.runtime import inventory_watch
 from handler.runtime.group_runtime import GroupRuntime
@@ -30,7 +30,7 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 class Scene:
     """Two groups of one cloud, a clock that stands until it is moved, and a scripted comparison."""
 
-    def __init__(self, what: Finding = Finding.SAME, *, intervals: tuple[float, float] = (30.0, 30.0)) -> None:
+    def __init__(self, what: IdleState = IdleState.SAME, *, intervals: tuple[float, float] = (30.0, 30.0)) -> None:
         self.steady = 0.0
         self.what = what
         self.compared: list[set[GroupId]] = []
@@ -104,7 +104,7 @@ def test_one_inventory_vouches_for_all_groups_for_an_interval_and_a_half() -> No
 
 
 def test_a_group_whose_machines_differ_is_woken_and_not_vouched_for() -> None:
-    scene = Scene(Finding.OTHER)
+    scene = Scene(IdleState.OTHER)
 
     async def play() -> None:
         scene.rest()
@@ -116,7 +116,7 @@ def test_a_group_whose_machines_differ_is_woken_and_not_vouched_for() -> None:
 
 
 def test_an_inventory_that_says_nothing_vouches_for_no_group_any_longer() -> None:
-    scene = Scene(Finding.SILENT)
+    scene = Scene(IdleState.SILENT)
 
     async def play() -> None:
         scene.rest()
@@ -147,7 +147,7 @@ def test_a_decision_during_a_reading_is_not_covered_by_it() -> None:
 
 
 def test_a_pass_during_a_reading_is_not_covered_by_it() -> None:
-    scene = Scene(Finding.OTHER)
+    scene = Scene(IdleState.OTHER)
 
     async def play() -> None:
         scene.rest()

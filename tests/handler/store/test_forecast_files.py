@@ -12,7 +12,7 @@ from config.units import GroupId, PolicyId
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
 from trigger.forecast.horizons import DAY
 from trigger.forecast.profiles import UNKNOWN, kept_of
 from trigger.forecast.shadows import BALANCED
@@ -91,8 +91,8 @@ def test_loads_of_another_counter_do_not_count(folder: ForecastFolder) -> None:
     assert read(folder, other) == [9.0]
 
 
-def learned(steps: int) -> Cohort:
-    cohort = Cohort.begin([WEB], KEPT.terms, FIRST)
+def learned(steps: int) -> ForecastCohort:
+    cohort = ForecastCohort.begin([WEB], KEPT.terms, FIRST)
     for load in a_wave(steps):
         cohort.take(np.array([load]))
     return cohort
@@ -212,9 +212,9 @@ LEARNING = replace(
 )
 
 
-def carrying(*profiles: float) -> Cohort:
+def carrying(*profiles: float) -> ForecastCohort:
     """Learn for 20 steps of each profile that a member carries 10."""
-    cohort = Cohort.begin([WEB], LEARNING.terms, FIRST)
+    cohort = ForecastCohort.begin([WEB], LEARNING.terms, FIRST)
     for profile in profiles:
         for _ in range(20):
             cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))

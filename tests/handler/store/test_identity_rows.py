@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, GroupId
-from handler.identity.accounts import Account, Domain, Quota
+from handler.identity.accounts import Account, AccountQuota, Domain
 from handler.identity.grants import Anonymous
 from handler.identity.rights import UserRole, Verb
 from handler.ports.identity import IdentityStore, StoredToken, StoredUser
@@ -26,7 +26,9 @@ BOB = StoredUser(
     disabled_at=at(2),
 )
 SHOPS = Domain(id=DomainId("shops"), uuid="u3", parent=ROOT_DOMAIN, created_at=at(3))
-BOOKS = Account(id=AccountId("books"), uuid="u4", domain=SHOPS.id, quota=Quota(groups=3, members=40), created_at=at(4))
+BOOKS = Account(
+    id=AccountId("books"), uuid="u4", domain=SHOPS.id, quota=AccountQuota(groups=3, members=40), created_at=at(4)
+)
 LAPTOP = StoredToken(user="ada", name="laptop", digest="d1", created_at=at(1))
 SCRAPER = StoredToken(
     user="bob-k4xw2",
@@ -62,7 +64,7 @@ def test_users_and_tokens_are_kept_whole_and_sorted(any_store: IdentityStore) ->
 def test_the_roots_of_accounts_and_domains_are_there_from_the_start(any_store: IdentityStore) -> None:
     assert [(domain.id, domain.parent) for domain in any_store.domains()] == [(ROOT_DOMAIN, None)]
     assert [(account.id, account.domain, account.quota) for account in any_store.accounts()] == [
-        (ROOT_ACCOUNT, ROOT_DOMAIN, Quota())
+        (ROOT_ACCOUNT, ROOT_DOMAIN, AccountQuota())
     ]
 
 
@@ -70,7 +72,7 @@ def test_domains_and_accounts_are_kept_whole_replaced_and_deleted(any_store: Ide
     any_store.save_domain(SHOPS)
     any_store.save_account(BOOKS)
     assert (any_store.domains()[-1], any_store.accounts()[0]) == (SHOPS, BOOKS)
-    fewer = replace(BOOKS, quota=Quota(groups=1))
+    fewer = replace(BOOKS, quota=AccountQuota(groups=1))
     any_store.save_account(fewer)
     assert any_store.accounts()[0] == fewer
     any_store.delete_account(BOOKS.id)

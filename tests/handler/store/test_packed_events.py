@@ -20,7 +20,7 @@ from handler.store.schema import decisions, givens
 from handler.store.timeline import read_timeline
 from tests.support.filled import filled
 from tests.support.store import WEB, a_tick, an_answer, an_explanation, at
-from trigger.explain.recorded_inputs import FORM, Given
+from trigger.explain.recorded_inputs import FORM, RecordedInputs
 from trigger.reasons import Reason
 from trigger.requests import Clamp
 
@@ -39,7 +39,7 @@ def a_decision(seconds: float, number: int, group: GroupId = WEB) -> StoredTick:
         reason = Reason.QUIET if number % 3 == 1 else Reason.AT_MAX
         refused = replace(an_answer(reason), clamps=(CLAMP,) * (number % 2))
         explanation = an_explanation(at(seconds), group=group, reason=reason, answers=(refused,))
-    given = replace(filled(Given), form=FORM, number=number, at=at(seconds))
+    given = replace(filled(RecordedInputs), form=FORM, number=number, at=at(seconds))
     return replace(a_tick(explanation), given=given)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from config.model.daemon import PostgresqlPlace
-from handler.leasing.relaying import STALE_AFTER, Progress, PutDown
+from handler.leasing.relaying import STALE_AFTER, PutDown, RelayProgress
 from handler.runtime.store_place import lease_of, relay_of
 from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.postgresql_relay import PostgresqlRelay
@@ -37,12 +37,12 @@ def relay(place: PostgresqlPlace, lease: PostgresqlLease):
 def test_a_holder_takes_each_request_up_once_and_its_caller_reads_the_answer(relay: PostgresqlRelay) -> None:
     relay.put_down(ONE)
     relay.put_down(TWO)
-    assert relay.progress("r1") == Progress(taken_up=None, answer=None, epoch=1)
+    assert relay.progress("r1") == RelayProgress(taken_up=None, answer=None, epoch=1)
     assert sorted(relay.take_up(1), key=lambda each: each.id) == [ONE, TWO]
     assert relay.take_up(1) == ()
     relay.answer("r2", "sealed answer")
-    assert relay.progress("r1") == Progress(taken_up=1, answer=None, epoch=1)
-    assert relay.progress("r2") == Progress(taken_up=1, answer="sealed answer", epoch=1)
+    assert relay.progress("r1") == RelayProgress(taken_up=1, answer=None, epoch=1)
+    assert relay.progress("r2") == RelayProgress(taken_up=1, answer="sealed answer", epoch=1)
 
 
 def test_a_former_holder_takes_up_nothing_and_the_next_one_only_what_was_put_down_for_it(
@@ -54,7 +54,7 @@ def test_a_former_holder_takes_up_nothing_and_the_next_one_only_what_was_put_dow
     relay.put_down(TWO)
     relay.put_down(three)
     assert (relay.take_up(1), relay.take_up(2)) == ((), (three,))
-    assert relay.progress("r1") == Progress(taken_up=None, answer=None, epoch=2)
+    assert relay.progress("r1") == RelayProgress(taken_up=None, answer=None, epoch=2)
 
 
 def test_a_request_can_be_withdrawn_until_it_is_taken_up(relay: PostgresqlRelay) -> None:

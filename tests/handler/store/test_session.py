@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from handler.planning.world import Phase, Record
-from handler.store.session import Fleets, Kept
+from handler.store.session import EditionCache, Fleets
 from tests.support.store import WEB, a_record
 
 
@@ -20,14 +20,14 @@ class Shelf:
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    shelf, kept = Shelf(), Kept[str, str]()
+    shelf, kept = Shelf(), EditionCache[str, str]()
 
     assert [kept.read("web", shelf.look), kept.read("web", shelf.look)] == ["old", "old"]
     assert shelf.looks == 1
 
 
 def test_after_a_write_it_is_read_anew_and_others_are_not() -> None:
-    web, api, kept = Shelf(), Shelf(), Kept[str, str]()
+    web, api, kept = Shelf(), Shelf(), EditionCache[str, str]()
     kept.read("web", web.look)
     kept.read("api", api.look)
 
@@ -39,7 +39,7 @@ def test_after_a_write_it_is_read_anew_and_others_are_not() -> None:
 
 
 def test_a_read_during_a_write_keeps_no_outdated_value() -> None:
-    shelf, kept = Shelf(), Kept[str, str]()
+    shelf, kept = Shelf(), EditionCache[str, str]()
 
     def overtaken() -> str:
         seen = shelf.look()
@@ -52,7 +52,7 @@ def test_a_read_during_a_write_keeps_no_outdated_value() -> None:
 
 
 def test_a_slow_reader_does_not_bring_back_what_a_quick_one_has_read_anew() -> None:
-    shelf, kept = Shelf(), Kept[str, str]()
+    shelf, kept = Shelf(), EditionCache[str, str]()
 
     def slow() -> str:
         seen = shelf.look()

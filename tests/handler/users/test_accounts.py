@@ -10,7 +10,7 @@ import pytest
 
 from config.errors import Refused, StoreError
 from config.units import ROOT_ACCOUNT, ROOT_DOMAIN, AccountId, DomainId, GroupId, Instant
-from handler.identity.accounts import Quota
+from handler.identity.accounts import AccountQuota
 from handler.identity.grants import Anonymous, Grants
 from handler.identity.rights import VERBS, UserRole
 from handler.ports.identity import StoredToken
@@ -48,8 +48,8 @@ def play(scene: Callable[[Scene], Awaitable[None]]) -> Scene:
         await made.users.load()
         await made.users.begin("ada", Anonymous.NONE)
         await made.accounts.add_domain(SHOPS, ROOT_DOMAIN)
-        await made.accounts.add(BOOKS, SHOPS, Quota(groups=3))
-        await made.accounts.add(PAPER, SHOPS, Quota())
+        await made.accounts.add(BOOKS, SHOPS, AccountQuota(groups=3))
+        await made.accounts.add(PAPER, SHOPS, AccountQuota())
         await scene(made)
 
     asyncio.run(whole())
@@ -70,16 +70,16 @@ def test_what_was_made_is_there_after_a_restart_with_the_same_uuids() -> None:
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda it: it.accounts.add(BOOKS, SHOPS, Quota()), "an account books already"),
-        (lambda it: it.accounts.add(AccountId("Books"), SHOPS, Quota()), "cannot name a new account"),
-        (lambda it: it.accounts.add(AccountId("new"), DomainId("none"), Quota()), "no domain none"),
+        (lambda it: it.accounts.add(BOOKS, SHOPS, AccountQuota()), "an account books already"),
+        (lambda it: it.accounts.add(AccountId("Books"), SHOPS, AccountQuota()), "cannot name a new account"),
+        (lambda it: it.accounts.add(AccountId("new"), DomainId("none"), AccountQuota()), "no domain none"),
         (lambda it: it.accounts.add_domain(SHOPS, ROOT_DOMAIN), "a domain shops already"),
         (lambda it: it.accounts.add_domain(DomainId("new"), DomainId("none")), "no domain none"),
         (lambda it: it.accounts.delete_domain(SHOPS), "account books, account paper"),
         (lambda it: it.accounts.delete_domain(ROOT_DOMAIN), "root of the tree"),
         (lambda it: it.accounts.delete(ROOT_ACCOUNT, lambda: ""), "it stays"),
         (lambda it: it.accounts.delete(BOOKS, lambda: "users: bob"), "books has users: bob"),
-        (lambda it: it.accounts.set_quota(ROOT_ACCOUNT, Quota(groups=1)), "it has no quota"),
+        (lambda it: it.accounts.set_quota(ROOT_ACCOUNT, AccountQuota(groups=1)), "it has no quota"),
         (lambda it: it.users.add("eve", UserRole.VIEWER, None, AccountId("none")), "no account none"),
     ],
 )
@@ -97,15 +97,15 @@ def test_what_cannot_be_written_does_not_count() -> None:
     async def scene(it: Scene) -> None:
         it.store.full = True
         for act in (
-            it.accounts.add(AccountId("new"), SHOPS, Quota()),
+            it.accounts.add(AccountId("new"), SHOPS, AccountQuota()),
             it.accounts.add_domain(DomainId("new"), SHOPS),
-            it.accounts.set_quota(BOOKS, Quota()),
+            it.accounts.set_quota(BOOKS, AccountQuota()),
             it.accounts.delete(BOOKS, lambda: ""),
         ):
             with pytest.raises(StoreError):
                 await act
         assert [account.id for account in it.accounts.all()] == [BOOKS, PAPER, ROOT_ACCOUNT]
-        assert it.accounts.account(BOOKS).quota == Quota(groups=3)
+        assert it.accounts.account(BOOKS).quota == AccountQuota(groups=3)
         assert "new" not in it.accounts.domains
 
     play(scene)
@@ -171,7 +171,7 @@ def test_who_is_limited_to_groups_holds_no_account() -> None:
 
 def test_an_admin_of_all_accounts_is_one_of_the_root_account_alone() -> None:
     async def scene(it: Scene) -> None:
-        guests = (await it.accounts.add(AccountId("guests"), ROOT_DOMAIN, Quota())).id
+        guests = (await it.accounts.add(AccountId("guests"), ROOT_DOMAIN, AccountQuota())).id
         with pytest.raises(Refused, match="would have all accounts"):
             await it.users.add("eve", UserRole.ADMIN, None, guests)
         eve = await it.users.add("eve", UserRole.TUNER, None, guests)

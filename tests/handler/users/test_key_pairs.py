@@ -17,7 +17,7 @@ from handler.identity.rights import VERBS, UserRole
 from handler.sealing.boxes import key_of
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
-from handler.users.key_pairs import KnownKeyPairs, NewKeyPair
+from handler.users.key_pairs import IssuedKeyPair, KnownKeyPairs
 from handler.users.known import KnownUsers
 from tests.support.memory_users import MemoryUsers
 
@@ -41,7 +41,7 @@ class Scene:
         await self.users.load()
         await self.pairs.load()
 
-    def secret_of(self, made: NewKeyPair) -> str | None:
+    def secret_of(self, made: IssuedKeyPair) -> str | None:
         """The secret key that this API key is checked by now."""
         found = self.pairs.signing_key(made.api_key)
         return None if found is None else found.secret

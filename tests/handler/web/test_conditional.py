@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from handler.identity.rights import UserRole
-from handler.web.problems import Problem, uri_of
+from handler.web.problems import ProblemType, uri_of
 from tests.handler.web.test_rights import WEB, play, user
 from tests.support.asked import Reply, asked
 from tests.support.engines import Up
@@ -26,7 +26,7 @@ def test_of_two_clients_that_have_read_the_same_size_only_one_sets_it(tmp_path: 
         replies = await asyncio.gather(put(app, 3, read.headers["etag"]), put(app, 4, read.headers["etag"]))
         assert sorted(reply.status for reply in replies) == [202, 412]
         (late,) = (reply for reply in replies if reply.status == 412)
-        assert (late.json["type"], late.json["reason"]) == (uri_of(Problem.CHANGED), "outbid")
+        assert (late.json["type"], late.json["reason"]) == (uri_of(ProblemType.CHANGED), "outbid")
         now = await asked(app, "GET", f"{API}/groups/web/size", ADMIN)
         assert late.headers["etag"] == now.headers["etag"] != read.headers["etag"]
         assert now.json["desired"] == next(reply.json["desired_to"] for reply in replies if reply.status == 202)
@@ -49,7 +49,7 @@ def test_the_tag_of_a_group_serves_as_that_of_its_size_and_a_refusal_is_in_the_h
 def test_an_act_without_a_tag_takes_no_condition(tmp_path: Path) -> None:
     async def scene(up: Up, app: FastAPI) -> None:
         reply = await asked(app, "POST", f"{API}/groups/web/pause", ADMIN, {}, headers={"If-Match": '"1.2"'})
-        assert (reply.status, reply.json["type"]) == (412, uri_of(Problem.CHANGED))
+        assert (reply.status, reply.json["type"]) == (412, uri_of(ProblemType.CHANGED))
         assert (await asked(app, "GET", f"{API}/groups/web", ADMIN)).json["pause"] == "no"
 
     play(tmp_path, scene)

@@ -16,7 +16,7 @@ import pytest
 from fastapi import FastAPI
 
 from config.units import ROOT_DOMAIN, AccountId, DomainId, GroupId
-from handler.identity.accounts import Quota
+from handler.identity.accounts import AccountQuota
 from handler.identity.actors import Actor, Origin, Way
 from handler.identity.grants import Anonymous
 from handler.identity.rights import OWN_ACCOUNT, OnInstallation, OnOwn, Reach, UserRole, Verb
@@ -62,7 +62,7 @@ async def _settled(up: Up, app: FastAPI, account: str, domain: str) -> Party:
     """Make an account in a domain of its own, its users, a policy, a group and a webhook."""
     accounts, users = up.operations.accounts, up.engine.users
     await accounts.add_domain(DomainId(domain), ROOT_DOMAIN)
-    await accounts.add(AccountId(account), DomainId(domain), Quota(groups=3, members=9), USES)
+    await accounts.add(AccountId(account), DomainId(domain), AccountQuota(groups=3, members=9), USES)
     names = {role: (await users.add(role.value, role, None, AccountId(account))).name for role in UserRole}
 
     def actor(role: UserRole) -> Actor:
@@ -258,7 +258,7 @@ def test_an_account_declares_no_more_than_its_quota(tmp_path: Path, *, dry_run: 
 def test_a_quota_that_was_lowered_refuses_growth_and_nothing_else(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         tuner, group = it.books.users[UserRole.TUNER], f"/declarations/groups/{it.books.has.group}"
-        await it.up.operations.accounts.set_quota(AccountId("books"), Quota(groups=0, members=1))
+        await it.up.operations.accounts.set_quota(AccountId("books"), AccountQuota(groups=0, members=1))
         assert (await it.declare(tuner, "groups", "More", A_GROUP | {"max": 0})).status == 409
         assert (await it.ask(tuner, "PUT", group, {"declared": A_GROUP | {"max": 3}})).status == 409
         assert (await it.ask(tuner, "PUT", group, {"declared": A_GROUP | {"interval": "2h"}})).status == 200

@@ -20,7 +20,7 @@ from handler.web.api import build
 from handler.web.callers import Access
 from handler.web.gate import DEPTH_AT_MOST, Gate, Message
 from handler.web.pages.streams import STREAMS_OF_TOKEN
-from handler.web.problems import Problem, uri_of
+from handler.web.problems import ProblemType, uri_of
 from tests.support.engines import EngineBed, Up
 from tests.support.waiting import PATIENT
 
@@ -122,7 +122,7 @@ def test_a_token_has_a_limited_number_of_streams_and_gets_them_back(tmp_path: Pa
         for client in clients:
             await client.begun.wait()
         late = await Client(gate, token).ask("/events")
-        assert (late.status, late.json["type"]) == (429, uri_of(Problem.TOO_MANY))
+        assert (late.status, late.json["type"]) == (429, uri_of(ProblemType.TOO_MANY))
         for stream in streams:
             stream.cancel()
         await asyncio.gather(*streams, return_exceptions=True)

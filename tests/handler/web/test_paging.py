@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from config.units import GroupId
 from handler.identity.rights import UserRole
 from handler.web.paging import BadCursor, cursor_of, key_in, page
-from handler.web.problems import Problem, uri_of
+from handler.web.problems import ProblemType, uri_of
 from tests.handler.web.test_rights import API, play, user
 from tests.support.asked import asked
 from tests.support.engines import Up
@@ -112,7 +112,7 @@ def test_a_bad_cursor_is_answered_with_400(tmp_path: Path) -> None:
             ("audit", f"cursor={cursor_of(f'{API}/audit', (10**30,))}"),
         ):
             reply = await asked(app, "GET", f"{API}/{path}", ADMIN, query=query)
-            assert (reply.status, reply.json["type"]) == (400, uri_of(Problem.BAD_CURSOR)), path
+            assert (reply.status, reply.json["type"]) == (400, uri_of(ProblemType.BAD_CURSOR)), path
 
     play(tmp_path, scene)
 

@@ -14,7 +14,7 @@ from handler.identity.rights import UserRole
 from handler.operations.address import address_of
 from handler.operations.registry import OPERATIONS
 from handler.web.api import build
-from handler.web.problems import Problem, uri_of
+from handler.web.problems import ProblemType, uri_of
 from handler.web.repeating import is_keyed
 from tests.handler.web.test_rights import API, WEB, play, user
 from tests.support.asked import Reply, asked
@@ -48,7 +48,7 @@ def test_another_request_under_the_key_is_refused_and_another_caller_s_key_is_it
         await post(app, PAUSE)
         for path, body in ((PAUSE, {"decisions_only": True}), (f"{API}/groups/web/resume", None)):
             reply = await post(app, path, body)
-            assert (reply.status, reply.json["type"]) == (422, uri_of(Problem.KEY_REUSED))
+            assert (reply.status, reply.json["type"]) == (422, uri_of(ProblemType.KEY_REUSED))
         assert (await post(app, f"{API}/groups/web/resume", actor=OPERATOR)).status == 200
 
     play(tmp_path, scene)
@@ -80,7 +80,7 @@ def test_what_was_interrupted_is_never_done_again(tmp_path: Path) -> None:
 
     async def scene(up: Up) -> None:
         reply = await post(build(up.operations), PAUSE)
-        assert (reply.status, reply.json["type"]) == (409, uri_of(Problem.OUTCOME_UNKNOWN))
+        assert (reply.status, reply.json["type"]) == (409, uri_of(ProblemType.OUTCOME_UNKNOWN))
         assert await acts(up, "pause") == 0
 
     bed.run(interrupted)
@@ -95,7 +95,7 @@ def test_a_store_that_fails_within_an_act_leaves_it_unknown(tmp_path: Path) -> N
 
         up.operations.pauses.pause = full  # type: ignore[method-assign]
         assert (await post(app, PAUSE)).status == 503
-        assert (await post(app, PAUSE)).json["type"] == uri_of(Problem.OUTCOME_UNKNOWN)
+        assert (await post(app, PAUSE)).json["type"] == uri_of(ProblemType.OUTCOME_UNKNOWN)
 
     play(tmp_path, scene)
 
@@ -123,7 +123,7 @@ def test_while_the_first_is_carried_out_a_repetition_is_asked_to_wait(tmp_path: 
         first = asyncio.create_task(post(app, PAUSE))
         await begun.wait()
         meanwhile = await post(app, PAUSE)
-        assert (meanwhile.status, meanwhile.json["type"]) == (409, uri_of(Problem.STILL_RUNNING))
+        assert (meanwhile.status, meanwhile.json["type"]) == (409, uri_of(ProblemType.STILL_RUNNING))
         assert meanwhile.headers["retry-after"] == "1"
         go_on.set()
         assert (await first).text == (await post(app, PAUSE)).text
@@ -136,7 +136,7 @@ def test_of_many_at_once_one_is_carried_out(tmp_path: Path) -> None:
     async def scene(up: Up, app: FastAPI) -> None:
         replies = await asyncio.gather(*(post(app, PAUSE) for _ in range(20)))
         assert {reply.status for reply in replies} <= {200, 409}
-        assert {reply.json["type"] for reply in replies if reply.status == 409} <= {uri_of(Problem.STILL_RUNNING)}
+        assert {reply.json["type"] for reply in replies if reply.status == 409} <= {uri_of(ProblemType.STILL_RUNNING)}
         assert await acts(up, "pause") == 1
 
     play(tmp_path, scene)
@@ -156,7 +156,7 @@ def test_a_secret_is_shown_once_and_never_kept(tmp_path: Path) -> None:
         made = await post(app, f"{API}/hooks", {"name": "grafana"})
         assert made.json["token"]
         again = await post(app, f"{API}/hooks", {"name": "grafana"})
-        assert (again.status, again.json["type"]) == (409, uri_of(Problem.ANSWER_NOT_KEPT))
+        assert (again.status, again.json["type"]) == (409, uri_of(ProblemType.ANSWER_NOT_KEPT))
         assert made.json["token"] not in repr([call.body for call in up.store.calls()])
 
     play(tmp_path, scene)
@@ -179,6 +179,6 @@ def test_an_execution_keeps_recognising_its_key_by_itself(tmp_path: Path) -> Non
         first, again = await post(app, path), await post(app, path)
         assert (first.status, again.status, again.json["repeated"]) == (202, 202, True)
         other = await post(app, f"{API}/groups/web/policies/in/execute")
-        assert (other.status, other.json["type"]) == (422, uri_of(Problem.KEY_REUSED))
+        assert (other.status, other.json["type"]) == (422, uri_of(ProblemType.KEY_REUSED))
 
     play(tmp_path, scene)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from config.units import Instant
 from tests.support.trigger import NOON, a_fleet, a_group, a_signal, an_alarm, at, remove
 from trigger.decide import decide
-from trigger.explain.recorded_inputs import DecisionTrack, Given, given_to
+from trigger.explain.recorded_inputs import DecisionTrack, RecordedInputs, given_to
 from trigger.policies.signals import signalled
 from trigger.requests import GroupState, Request
 
@@ -16,7 +16,7 @@ GROUP = a_group()
 
 def given(
     state: GroupState, track: DecisionTrack | None, seconds: float, *requests: Request
-) -> tuple[Given | None, DecisionTrack]:
+) -> tuple[RecordedInputs | None, DecisionTrack]:
     fleet = a_fleet()
     decision = decide(GROUP, requests, fleet, state, at(seconds), evaluation=None)
     return given_to(

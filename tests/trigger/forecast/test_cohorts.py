@@ -7,7 +7,7 @@ from collector.samples import Floats
 from config.units import GroupId, PolicyId
 from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast import lanes as columns
-from trigger.forecast.cohorts import Cohort, Lane, Terms, joined
+from trigger.forecast.cohorts import ForecastCohort, Lane, Terms, joined
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.shadows import BALANCED
 
@@ -18,11 +18,11 @@ def lane(name: str) -> Lane:
     return Lane(GroupId(name), PolicyId("ahead"))
 
 
-def one(name: str, first: int) -> Cohort:
-    return Cohort.begin([lane(name)], TERMS, first)
+def one(name: str, first: int) -> ForecastCohort:
+    return ForecastCohort.begin([lane(name)], TERMS, first)
 
 
-def sizes(cohort: Cohort, load: Floats) -> list[tuple[float, ...]]:
+def sizes(cohort: ForecastCohort, load: Floats) -> list[tuple[float, ...]]:
     """Of the first lane, step by step; the others have half of its load."""
     found = []
     for value in load:
@@ -68,7 +68,7 @@ def test_a_young_lane_goes_on_among_older_ones_as_it_would_alone(younger: int) -
 def test_a_lane_goes_on_without_the_others() -> None:
     load = a_wave(260)
     expected = sizes(one("a", 0), load)
-    both = Cohort.begin([lane("a"), lane("b")], TERMS, 0)
+    both = ForecastCohort.begin([lane("a"), lane("b")], TERMS, 0)
     sizes(both, load[:200])
 
     assert sizes(both.only([lane("a")]), load[200:]) == expected[200:]
@@ -89,7 +89,7 @@ def test_a_state_that_is_written_as_numbers_goes_on(steps: int) -> None:
     numbers = columns.numbers_of(mine.state)
     memory = LoadMemory.of([ring.copy() for ring in mine.memory.rings], TWO_MINUTES, 0, mine.number)
 
-    again = Cohort(mine.lanes, TERMS, memory, columns.state_of(numbers, TWO_MINUTES))
+    again = ForecastCohort(mine.lanes, TERMS, memory, columns.state_of(numbers, TWO_MINUTES))
 
     assert sizes(again, load[steps:]) == sizes(mine, load[steps:])
 

@@ -8,7 +8,7 @@ import pytest
 from config.units import GroupId, PolicyId
 from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import Cohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.profiles import number_of
 from trigger.forecast.shadows import BALANCED, HOUR
@@ -18,20 +18,20 @@ WEB = Lane(GroupId("web"), PolicyId("ahead"))
 FIRST = 10 * DAY
 
 
-def a_cohort(steps: int = 40) -> Cohort:
-    cohort = Cohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED), FIRST)
+def a_cohort(steps: int = 40) -> ForecastCohort:
+    cohort = ForecastCohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED), FIRST)
     for load in a_wave(steps):
         cohort.take(np.array([load]))
     return cohort
 
 
-def known(cohort: Cohort) -> ForecastKnowledge:
+def known(cohort: ForecastCohort) -> ForecastKnowledge:
     found = known_by(cohort, WEB)
     assert found is not None
     return found
 
 
-def choices(cohort: Cohort, chosen: list[float], *earlier: list[float]) -> tuple[HeadroomChoice, ...]:
+def choices(cohort: ForecastCohort, chosen: list[float], *earlier: list[float]) -> tuple[HeadroomChoice, ...]:
     """Return the choices of a forecast that followed these headrooms, hour by hour before, the newest first."""
     before = np.full_like(cohort.state.shadows.earlier, np.nan)
     for age, pair in enumerate(earlier):
@@ -42,7 +42,7 @@ def choices(cohort: Cohort, chosen: list[float], *earlier: list[float]) -> tuple
 
 
 def test_before_the_first_load_nothing_is_known() -> None:
-    cohort = Cohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED), FIRST)
+    cohort = ForecastCohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED), FIRST)
     assert known_by(cohort, WEB) is None
 
     cohort.take(np.array([np.nan]))
@@ -96,7 +96,7 @@ def test_headrooms_that_did_not_change_for_a_day_have_no_beginning() -> None:
 
 def test_what_members_of_earlier_profiles_carried_is_listed_with_its_evidence() -> None:
     level = LevelToKeep(at=70.0, top=100.0, least=0.0, most=9.5)
-    cohort = Cohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED, level=level), FIRST)
+    cohort = ForecastCohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED, level=level), FIRST)
     for profile, steps in ((number_of("5e" * 32), 20), (number_of("7a" * 32), 1)):
         for _ in range(steps):
             cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))

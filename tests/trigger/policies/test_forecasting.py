@@ -15,7 +15,7 @@ from config.load import parse
 from config.units import Instant, MemberName, Moment, Monotonic
 from tests.support.forecasting import AHEAD, MONDAY, WEB, a_forecast, fed
 from tests.support.loads import a_wave
-from trigger.forecast.cohorts import Cohort, Lane, Shown
+from trigger.forecast.cohorts import ForecastCohort, Lane, Shown
 from trigger.forecast.shadows import CALM
 from trigger.policies.forecasting import Forecasting, step_of
 from trigger.verdicts import Foreseen
@@ -144,7 +144,7 @@ LEARNED = parse(
 def learner() -> Forecasting:
     """Return forecasts that learned that a member carries 10."""
     forecasting = Forecasting(LEARNED, [WEB])
-    cohort = Cohort.begin([LANE], forecasting.terms(LANE), 100)
+    cohort = ForecastCohort.begin([LANE], forecasting.terms(LANE), 100)
     for _ in range(30):
         cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0])))
     forecasting.go_on([cohort])

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from collector.clients.http.client import HttpClient
 from collector.clients.http.failures import HttpFailure
-from collector.clients.nitro.async_client import Answered, AsyncNitroClient
-from collector.clients.nitro.session import Login, NitroCall
+from collector.clients.nitro.async_client import AsyncNitroClient, TimedAnswer
+from collector.clients.nitro.session import NitroCall, NitroLogin
 from collector.samples import Layout, Reply, Sheet
 from collector.targets import Round
 from config.errors import TrimtabError
@@ -33,7 +33,7 @@ class Scene:
         self.now = 0.0
         self.secret: str | None = PASSWORD
         self.http = HttpClient(clock=self._clock, read_secret=self._read)
-        login = Login(url=netscaler.url, user=USER, password=SecretRef(env="NS"), trust=Trust())
+        login = NitroLogin(url=netscaler.url, user=USER, password=SecretRef(env="NS"), trust=Trust())
         self.client = AsyncNitroClient(login, self.http)
 
     def _clock(self) -> Moment:
@@ -44,7 +44,7 @@ class Scene:
             raise TrimtabError(f"{ref.env} is not set")
         return self.secret
 
-    async def get(self, path: str = PATH, *, within: float = 2.0) -> Answered | HttpFailure:
+    async def get(self, path: str = PATH, *, within: float = 2.0) -> TimedAnswer | HttpFailure:
         sheet = Sheet(Layout(series=(), counted=np.zeros(0, dtype=np.bool_)))
         asked = Round(catalogue=a_catalogue([]), targets=(), sheet=sheet, clock=self._clock, read_secret=self._read)
         return await self.client.get(NitroCall(path=path), asked, within=within)
@@ -67,7 +67,7 @@ def played(scene: Callable[[Scene], Awaitable[None]], **netscaler: object) -> Fa
     return asyncio.run(play())
 
 
-def kind(found: Answered | HttpFailure) -> Reply:
+def kind(found: TimedAnswer | HttpFailure) -> Reply:
     return found.reply if isinstance(found, HttpFailure) else Reply.OK
 
 
@@ -254,5 +254,5 @@ def test_a_caller_that_is_cancelled_while_logging_in_delays_no_other() -> None:
 def test_sources_that_differ_only_in_their_objects_share_one_session() -> None:
     one = a_source()
 
-    assert Login.of(one) == Login.of(replace(one, virtual_server="api-vip", service_group=None))
-    assert Login.of(one) != Login.of(replace(one, user="another"))
+    assert NitroLogin.of(one) == NitroLogin.of(replace(one, virtual_server="api-vip", service_group=None))
+    assert NitroLogin.of(one) != NitroLogin.of(replace(one, user="another"))

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.clients.http.failures import HttpFailure
-from collector.clients.nitro.parsing import NitroAnswer, Refusal, decode, things
+from collector.clients.nitro.parsing import NitroAnswer, NitroFailure, decode, things
 from collector.samples import Reply
 from collector.sources.netscaler.parsing import figure
 
 
-def decoded(status: int, body: object) -> NitroAnswer | Refusal:
+def decoded(status: int, body: object) -> NitroAnswer | NitroFailure:
     return decode(status, body if isinstance(body, bytes) else json.dumps(body).encode())
 
 
@@ -48,12 +48,12 @@ def an_error(code: object, message: str = "words", **more: object) -> dict[str, 
     ],
 )
 def test_an_error_is_known_by_its_number_before_its_status(status: int, body: object, reply: Reply) -> None:
-    refusal = decoded(status, body)
+    failure = decoded(status, body)
 
-    assert isinstance(refusal, Refusal)
-    assert refusal.reply is reply
-    assert refusal.detail
-    assert not refusal.expired
+    assert isinstance(failure, NitroFailure)
+    assert failure.reply is reply
+    assert failure.detail
+    assert not failure.expired
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_an_error_is_known_by_its_number_before_its_status(status: int, body: ob
     ids=["with its status", "with success", "text, with another status", "only a status", "a status against a number"],
 )
 def test_a_session_that_is_over_is_no_failure_yet(status: int, body: object) -> None:
-    refusal = decoded(status, body)
+    failure = decoded(status, body)
 
-    assert isinstance(refusal, Refusal)
-    assert refusal.expired
+    assert isinstance(failure, NitroFailure)
+    assert failure.expired
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ Json = st.recursive(
 )
 def test_garbage_is_an_answer_or_a_failure_and_never_an_error(status: int, body: bytes) -> None:
     found = decoded(status, body)
-    if isinstance(found, Refusal):
+    if isinstance(found, NitroFailure):
         assert found.detail
         return
     for thing in things(found.document, "service"):

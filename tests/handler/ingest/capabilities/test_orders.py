@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from handler.ingest.alerts.notifications import UnreadablePayload
-from handler.ingest.capabilities.orders import Execution, NoAlarm, read
+from handler.ingest.capabilities.orders import ExecutionOrder, NoAlarm, read
 
 JSON = {"content-type": "application/json"}
 EVENT = {"specversion": "1.0", "id": "7", "source": "/q", "type": "t"}
@@ -39,7 +39,7 @@ def body(document: Any) -> bytes:
 def test_a_request_executes_and_repetitions_are_known_by_what_the_sender_gives(
     sent: bytes, headers: dict[str, str], query: str, id: str | None
 ) -> None:
-    assert read(sent, headers, query) == Execution(id=id)
+    assert read(sent, headers, query) == ExecutionOrder(id=id)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collector.clients.http.pool import BoundedPool
 from collector.clients.opennebula.client import OpennebulaClient
-from collector.clients.opennebula.messages import Fault, refusal
+from collector.clients.opennebula.messages import ErrorCode, refusal
 from config.errors import DriverError, Permanent, Refused, Transient
 from config.model.access import SecretRef
 from config.units import GroupId, MemberName
@@ -711,8 +711,8 @@ def test_whatever_is_written_into_a_template_is_read_back(value: str) -> None:
     assert parsed(template_xml((("A", value), ("B", (("C", value),))))) == {"A": value, "B": {"C": value}}
 
 
-@pytest.mark.parametrize("fault", list(Fault))
-def test_every_fault_is_one_of_two_errors(fault: Fault) -> None:
+@pytest.mark.parametrize("fault", list(ErrorCode))
+def test_every_fault_is_one_of_two_errors(fault: ErrorCode) -> None:
     assert isinstance(refusal(fault, "", "prod"), Transient | Permanent)
 
 

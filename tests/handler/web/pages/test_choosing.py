@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from handler.planning.status import GroupCondition, GroupOutline, MemberState
-from handler.web.pages.choosing import Choice, Sort, order
+from handler.web.pages.choosing import FleetFilter, Sort, order
 from tests.support.pages import a_status, an_outline
 
 
@@ -21,16 +21,16 @@ def outline(
     [("", True), ("web", True), ("WEB shop", True), ("web quota", True), ("web db", False)],
 )
 def test_every_word_is_in_the_name_or_the_message(words: str, fits: bool) -> None:
-    assert Choice(words=words).shows(outline("shop-web"), "the quota is used up") is fits
+    assert FleetFilter(words=words).shows(outline("shop-web"), "the quota is used up") is fits
 
 
 @pytest.mark.parametrize("condition", list(GroupCondition), ids=lambda condition: condition.value)
 def test_a_state_chooses_its_groups_and_trouble_those_that_need_a_person(condition: GroupCondition) -> None:
     one = outline("web", condition)
-    assert Choice(state=condition.value).shows(one, "")
-    assert Choice(state="trouble").shows(one, "") is (condition.value in {"error", "warning", "orphaned"})
+    assert FleetFilter(state=condition.value).shows(one, "")
+    assert FleetFilter(state="trouble").shows(one, "") is (condition.value in {"error", "warning", "orphaned"})
     other = GroupCondition.PAUSED if condition is GroupCondition.RUNNING else GroupCondition.RUNNING
-    assert not Choice(state=other.value).shows(one, "")
+    assert not FleetFilter(state=other.value).shows(one, "")
 
 
 def test_groups_in_trouble_stand_first_and_the_others_stay_where_they_are_while_they_scale() -> None:

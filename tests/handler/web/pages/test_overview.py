@@ -8,7 +8,7 @@ import pytest
 from config.model.catalogue import Mode
 from handler.planning.status import GroupCondition, MemberState
 from handler.runtime.series import KEPT, begin_of
-from handler.web.pages.choosing import Choice
+from handler.web.pages.choosing import FleetFilter
 from handler.web.pages.figures import ABSENT
 from handler.web.pages.overview import first_page, row, summary_of
 from tests.support.pages import NOW, a_glance, a_member, a_series, a_status, an_outline
@@ -54,7 +54,7 @@ def test_a_condition_is_a_word_and_a_shape_before_it_is_a_colour(condition: Grou
 def test_names_and_messages_cannot_inject() -> None:
     hostile = '"><img src=x onerror=alert(1)>'
     glance = a_glance(a_status(group=hostile, condition=GroupCondition.ERROR, messages=(hostile,)))
-    page = first_page([glance.outline], [(row(glance), True)], Choice(words=hostile))
+    page = first_page([glance.outline], [(row(glance), True)], FleetFilter(words=hostile))
     assert "<img" not in page
     assert "/groups/%22%3E%3Cimg" in page
 
@@ -73,7 +73,9 @@ def test_the_summary_counts_groups_by_state_with_the_worst_first() -> None:
 def test_a_line_that_the_choice_leaves_out_is_in_the_page_and_not_shown() -> None:
     glances = [a_glance(a_status(group=group)) for group in ("db", "web")]
     page = first_page(
-        [each.outline for each in glances], [(row(each), each.outline.group == "web") for each in glances], Choice()
+        [each.outline for each in glances],
+        [(row(each), each.outline.group == "web") for each in glances],
+        FleetFilter(),
     )
     assert re.findall(r'<li( hidden)? class="row" data-name="(\w+)"', page) == [(" hidden", "db"), ("", "web")]
     assert "1 of 2 shown" in page
@@ -87,8 +89,8 @@ def test_a_group_whose_size_is_not_changed_says_so() -> None:
 
 
 def test_a_fleet_without_groups_says_so() -> None:
-    assert "No groups are declared" in first_page([], [], Choice())
-    assert "No group fits" in first_page([an_outline()], [(row(a_glance()), False)], Choice(words="x"))
+    assert "No groups are declared" in first_page([], [], FleetFilter())
+    assert "No group fits" in first_page([an_outline()], [(row(a_glance()), False)], FleetFilter(words="x"))
 
 
 def test_a_chart_begins_half_an_hour_ago_or_a_little_before_the_first_row() -> None:

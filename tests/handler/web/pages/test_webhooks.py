@@ -9,7 +9,7 @@ from config.errors import Refused
 from config.model.effects import EffectKind
 from handler.operations.daemon_operations import MakeHook, RevokeHook, RotateHook
 from handler.ports.alerts import StoredHook
-from handler.web.pages.webhooks import NewToken, WebhookFacts, wanted_of, webhooks_page
+from handler.web.pages.webhooks import IssuedToken, WebhookFacts, wanted_of, webhooks_page
 from tests.support.filled import filled
 from tests.support.store import at
 from trigger.verdicts import Direction
@@ -98,7 +98,7 @@ def test_a_webhook_that_the_visitor_cannot_change_has_no_buttons(hook: StoredHoo
 
 
 def test_a_token_is_on_the_page_only_while_it_is_new_and_never_in_what_is_printed_of_it() -> None:
-    made = NewToken(name="pager", token="s3cret", path="/hooks/alerts/s3cret")
+    made = IssuedToken(name="pager", token="s3cret", path="/hooks/alerts/s3cret")
     assert "s3cret" in shown(PAGER, made=made)
     assert "s3cret" not in shown(PAGER) + repr(made)
 
