@@ -167,7 +167,7 @@ def _against(other: DeclaredFile, grounds: Mapping[GroupId, TrialGround]) -> Map
 def _tuned(grounds: Mapping[GroupId, TrialGround], search: _Search, against: Mapping[GroupId, Outcome]) -> list[Tuning]:
     from handler.tuning.results import tuning_of
     from handler.tuning.searching import by_search, by_sweep
-    from handler.tuning.trials import trying
+    from handler.tuning.trying import trying
 
     parameters = {group: ground.tuned.parameters for group, ground in grounds.items()}
     with progress("trying settings") as tell, trying(grounds) as tried:

@@ -15,7 +15,7 @@ from config.units import GroupId
 from handler.tuning.goals import grid
 from handler.tuning.outcomes import Outcome
 from handler.tuning.parameters import Candidate, Parameter, today_of
-from handler.tuning.trials import Asked, Tried
+from handler.tuning.trying import Asked, Note, Tried
 
 if TYPE_CHECKING:
     import optuna
@@ -36,15 +36,7 @@ def by_sweep(parameters: Parameters, tried: Tried, tell: Tell) -> Found:
         for group, some in parameters.items()
         for candidate in dict.fromkeys((today_of(some), *grid(some)))
     ]
-    found: dict[Asked, Outcome] = {}
-    for first in range(0, len(asked), _AT_ONCE):
-        found |= tried(asked[first : first + _AT_ONCE])
-        tell(min(first + _AT_ONCE, len(asked)), len(asked))
-    return _by_group(parameters, found)
-
-
-_AT_ONCE = 48
-"""Settings between two reports of progress."""
+    return _by_group(parameters, tried(asked, _counting(tell, len(asked))))
 
 
 def by_search(parameters: Parameters, trials: int, tried: Tried, tell: Tell) -> Found:
@@ -52,13 +44,14 @@ def by_search(parameters: Parameters, trials: int, tried: Tried, tell: Tell) -> 
     studies = {group: _Study(some) for group, some in parameters.items()}
     found: dict[Asked, Outcome] = {}
     generations = -(-trials // _GENERATION)
-    for generation in range(generations):
+    note = _counting(tell, generations * _GENERATION * len(studies))
+    for _ in range(generations):
         asked = {group: study.ask() for group, study in studies.items()}
         new = [(group, each) for group, some in asked.items() for each in some if (group, each) not in found]
-        found |= tried(new)
+        found |= tried(new, note)
         for group, study in studies.items():
             study.take({each: found.get((group, each)) for each in asked[group]})
-        tell(generation + 1, generations)
+        note(sum(map(len, asked.values())) - len(new))
     return _by_group(parameters, found)
 
 
@@ -110,6 +103,18 @@ def _starts(parameters: Sequence[Parameter]) -> list[Candidate]:
             if 0 <= there < len(parameter.choices):
                 found.append((*today[:place], parameter.choices[there], *today[place + 1 :]))
     return [today, *found]
+
+
+def _counting(tell: Tell, of: int) -> Note:
+    """Return what adds up settings that were tried, and tells their sum."""
+    done = 0
+
+    def note(more: int) -> None:
+        nonlocal done
+        done += more
+        tell(done, of)
+
+    return note
 
 
 def _by_group(parameters: Parameters, found: Mapping[Asked, Outcome]) -> Found:

@@ -13,7 +13,8 @@ from handler.tuning.outcomes import Goal, Outcome
 from handler.tuning.parameters import Candidate, today_of
 from handler.tuning.results import edited, table, tuning_of
 from handler.tuning.searching import by_search, by_sweep
-from handler.tuning.trials import TrialGround, outcome_of, runs_of, trying
+from handler.tuning.trials import TrialGround, outcome_of, runs_of
+from handler.tuning.trying import trying
 from tests.support.replay import WEB, flat, written
 from tests.support.tuning import SHARED, a_load, file_of, ground, recorded
 
