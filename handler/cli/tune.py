@@ -190,7 +190,7 @@ def _tuned(grounds: Mapping[GroupId, TrialGround], search: _Search, against: Map
 
 def _tell(declared: DeclaredFile, tunings: Sequence[Tuning], refused: Mapping[GroupId, str], *, json: bool) -> None:
     from handler.cli.terminal import print_json
-    from handler.cli.tune_text import plain, tuning_page
+    from handler.cli.tune_text import overview, plain, tuning_page
 
     for number, tuning in enumerate(tunings):
         if json:
@@ -198,6 +198,8 @@ def _tell(declared: DeclaredFile, tunings: Sequence[Tuning], refused: Mapping[Gr
         else:
             lines([""] if number else [])
             tuning_page(declared, tuning)
+    if len(tunings) > 1 and not json:
+        overview(tunings)
     tell_refused(refused, json=json)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from handler.tuning.preparing import DeclaredFile
 
 _WIDE, _HIGH = 60, 12
+_WORDS = ("lean", "calm", "safe")
 _MOST_ROWS = 16
 """Of the frontier: about a screen; --out writes them all."""
 
@@ -33,6 +34,43 @@ def tuning_page(declared: DeclaredFile, tuning: Tuning) -> None:
         lines(patch or ["  nothing to change: it is today's setting"])
     if not any(tuning.goal.kept(each.outcome, tuning.span) for each in tuning.proposals):
         lines(["", f"no setting keeps the goal: {_goal(tuning)}"])
+
+
+def overview(tunings: Sequence[Tuning]) -> None:
+    """Print the member-hours of several groups, today and by each proposal, the greatest saving first."""
+    lines([""])
+    rows = sorted(tunings, key=lambda each: (-_saved(each), each.group))
+    proposed: list[Column[Tuning]] = [
+        Column(word.upper(), lambda row, word=word: _hours_by(row, word))  # type: ignore[misc]  # bound now
+        for word in _WORDS
+    ]
+    columns = [
+        Column("GROUP", lambda row: row.group),
+        Column("TODAY", lambda row: f"{_hours_today(row):,.2f}"),
+        *proposed,
+    ]
+    show(table(columns, rows, nothing="no groups"))
+    today, saved = sum(map(_hours_today, tunings)), sum(map(_saved, tunings))
+    lines([f"all: {today:,.2f} member-hours, {_change(today - saved, today)} with the lean settings"])
+
+
+def _hours_today(tuning: Tuning) -> float:
+    return tuning.outcomes[tuning.today].hours
+
+
+def _saved(tuning: Tuning) -> float:
+    """Return the member-hours that the lean proposal saves; 0: there is none."""
+    lean = _proposed(tuning, "lean")
+    return 0.0 if lean is None else _hours_today(tuning) - lean.hours
+
+
+def _hours_by(tuning: Tuning, word: str) -> str:
+    outcome = _proposed(tuning, word)
+    return "–" if outcome is None else f"{outcome.hours:,.2f} ({_change(outcome.hours, _hours_today(tuning))})"
+
+
+def _proposed(tuning: Tuning, word: str) -> Outcome | None:
+    return next((each.outcome for each in tuning.proposals if word in each.word.split(", ")), None)
 
 
 def plain(declared: DeclaredFile, tuning: Tuning) -> dict[str, object]:

@@ -89,6 +89,24 @@ def test_a_search_needs_no_sweep() -> None:
     assert tuning["tried"] > 10
 
 
+def test_several_groups_are_compared_by_what_they_would_save() -> None:
+    Path("web.yaml").write_text(
+        SHARED.replace("web: {profile", "api: {profile: web, min: 1, max: 3, policies: [out]}\n  web: {profile")
+    )
+    rows = Path("series.csv").read_text().splitlines()
+    Path("series.csv").write_text("\n".join([*rows, *(row.replace(",web,", ",api,") for row in rows[1:])]))
+
+    done = tuned(*SWEEP, "--goal", "over 24h/day")
+
+    assert done.exit_code == 0
+    assert [line.split() for line in done.stdout.splitlines()[-4:]] == [
+        ["GROUP", "TODAY", "LEAN", "CALM", "SAFE"],
+        ["api", "0.90", "0.67", "(-25.9", "%)", "0.67", "(-25.9", "%)", "0.90", "(+0.0", "%)"],
+        ["web", "0.90", "0.67", "(-25.9", "%)", "0.67", "(-25.9", "%)", "0.90", "(+0.0", "%)"],
+        ["all:", "1.80", "member-hours,", "-25.9", "%", "with", "the", "lean", "settings"],
+    ]
+
+
 def test_a_group_that_cannot_be_tuned_says_why_and_others_are_tuned() -> None:
     text = SHARED.replace("web: {profile", "api: {profile: web, min: 1, max: 3, policies: [deep]}\n  web: {profile")
     text = text.replace("policies:\n", "policies:\n  deep: {when: [long], add: 1}\n", 1)
