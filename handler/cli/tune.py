@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from handler.tuning.preparing import DeclaredFile, Recording
     from handler.tuning.results import Tuning
     from handler.tuning.trials import Fitting, TrialGround
+    from handler.tuning.trying import Tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,8 @@ class _Search:
     name: str | None
     sweeps: Sequence[str]
     trials: int
+    scheduler: str | None
+    """Where settings are tried; ``None``: here."""
     fitting: Fitting
     limit: float | None
     goal: Goal | None
@@ -92,6 +96,15 @@ def tune(  # noqa: PLR0913, PLR0917  # an option each
         Path | None, typer.Option("--against", metavar="OTHER", help="Try this file's setting, too.")
     ] = None,
     trials: Annotated[int, typer.Option("--trials", min=20, max=10_000, help="Settings of a search.")] = 120,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Try them on the workers of a dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.",
+            show_default=False,
+        ),
+    ] = None,
     boot: FittingBoot = "60s",
     drain: FittingDrain = None,
     since: Since = None,
@@ -114,6 +127,7 @@ def tune(  # noqa: PLR0913, PLR0917  # an option each
             name=policy if condition is None else condition,
             sweeps=tuple(sweeps or ()),
             trials=trials,
+            scheduler=scheduler,
             fitting=Fitting(boot=span_of(boot, json=json), drain=None if drain is None else span_of(drain, json=json)),
             limit=limit,
             goal=goal_of(goals or ()),
@@ -167,10 +181,9 @@ def _against(other: DeclaredFile, grounds: Mapping[GroupId, TrialGround]) -> Map
 def _tuned(grounds: Mapping[GroupId, TrialGround], search: _Search, against: Mapping[GroupId, Outcome]) -> list[Tuning]:
     from handler.tuning.results import tuning_of
     from handler.tuning.searching import by_search, by_sweep
-    from handler.tuning.trying import trying
 
     parameters = {group: ground.tuned.parameters for group, ground in grounds.items()}
-    with progress("trying settings") as tell, trying(grounds) as tried:
+    with _trying(grounds, search.scheduler) as tried, progress("trying settings") as tell:
         found = (
             by_sweep(parameters, tried, tell) if search.sweeps else by_search(parameters, search.trials, tried, tell)
         )
@@ -186,6 +199,16 @@ def _tuned(grounds: Mapping[GroupId, TrialGround], search: _Search, against: Map
         )
         for group, ground in grounds.items()
     ]
+
+
+def _trying(grounds: Mapping[GroupId, TrialGround], scheduler: str | None) -> AbstractContextManager[Tried]:
+    from handler.tuning.trying import trying
+
+    if scheduler is None or not grounds:
+        return trying(grounds)
+    from handler.tuning.remote import trying_at
+
+    return trying_at(scheduler, grounds)
 
 
 def _tell(declared: DeclaredFile, tunings: Sequence[Tuning], refused: Mapping[GroupId, str], *, json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Where settings are tried: in this process, or in one for each core.
+"""Where settings are tried: in this process, or in one for each core. `handler.tuning.remote` has other machines.
 
 The outcomes do not depend on the number of processes.
 """
