@@ -27,13 +27,25 @@ groups: {web: {profile: web, min: 1, max: 9, interval: 10s, policies: [out]}}
 """
 
 
-def on_a_terminal(*command: str) -> tuple[str, str]:
-    """Standard output in a file, and what a terminal showed of standard error."""
+def on_a_terminal(*command: str, open_until: str = "") -> tuple[str, str]:
+    """Standard output in a file, and what a terminal showed of standard error.
+
+    Standard input ends as soon as the terminal shows ``open_until``.
+    """
     leader, follower = pty.openpty()
-    with tempfile.TemporaryFile() as printed:
-        run = subprocess.Popen(command, stdout=printed, stderr=follower, env={**os.environ, "TERM": "xterm"})
+    shown, env, given = b"", {**os.environ, "TERM": "xterm"}, subprocess.PIPE
+    with (
+        tempfile.TemporaryFile() as printed,
+        subprocess.Popen(command, stdin=given, stdout=printed, stderr=follower, env=env) as run,
+    ):
         os.close(follower)
-        shown = b"".join(_pieces(leader))
+        assert run.stdin is not None
+        if not open_until:
+            run.stdin.close()
+        for piece in _pieces(leader):
+            shown += piece
+            if open_until.encode() in shown:
+                run.stdin.close()
         os.close(leader)
         assert run.wait(timeout=scaled(PATIENT)) == 0, shown.decode()
         printed.seek(0)
@@ -73,17 +85,17 @@ def test_a_long_replay_shows_percentage_and_time_left_on_a_terminal_only(load: t
     assert piped.stderr == ""
 
 
-_SLOW = """
-import time
+_WAITS = """
+import select
+import sys
 from handler.cli.progress import waiting
 with waiting("waiting for the daemon"):
-    time.sleep(SECONDS)
+    select.select([sys.stdin], [], [], SECONDS)
 """
 
 
 def test_what_is_awaited_for_long_is_named_and_what_comes_at_once_is_not() -> None:
-    def shown(seconds: str) -> str:
-        return on_a_terminal(sys.executable, "-c", _SLOW.replace("SECONDS", seconds))[1]
+    command = (sys.executable, "-c", _WAITS.replace("SECONDS", str(scaled(PATIENT))))
 
-    assert "waiting for the daemon" in shown("1.5")
-    assert shown("0") == ""
+    assert "waiting for the daemon" in on_a_terminal(*command, open_until="waiting for the daemon")[1]
+    assert on_a_terminal(*command)[1] == ""
