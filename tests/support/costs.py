@@ -1,7 +1,7 @@
 """Tests that cost seconds of processor time: `make test` tries a sample of them, `make test WHOLE=yes` all.
 
 `tests/costly_tests.txt` lists their functions, and `make costs` writes it from what a whole run takes. Of a function
-with many cells one in six is in the sample, and one of a few; a single test that takes so long is not.
+with many cells one in ten is in the sample, and one of a few; a single test that takes so long is not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 COSTLY = Path(__file__).parent.parent / "costly_tests.txt"
-SECONDS = 0.6
+SECONDS = 0.45
 """What all cells of a function take together, in processor time, for it to be costly."""
-ONE_IN = 6
+ONE_IN = 10
 ALWAYS_WHOLE = (
     "tests/config/document/",
     "tests/config/test_bad.py",
