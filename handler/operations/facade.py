@@ -34,6 +34,7 @@ from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
 from handler.operations.manual_requests import executable, request_of, requested
 from handler.operations.member_admin import MemberAdmin
+from handler.operations.member_course_admin import MemberCourseAdmin
 from handler.operations.outcomes import RequestReply
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.probing import Probed, probe
@@ -81,6 +82,7 @@ class Operations:
         self._probes = asyncio.Semaphore(_PROBES)
         self.members = MemberAdmin(engine)
         self.adoption = MemberAdoption(engine)
+        self.courses = MemberCourseAdmin(engine)
         self.pauses = PauseAdmin(engine)
         self.freezes = FreezeAdmin(engine)
         self.rolling = RollAdmin(engine)

@@ -9,12 +9,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
+from collector.samples import Bools
+from config.units import CounterId, GroupId
 from handler.recording import parquet
 from handler.recording.chunks import Chunker
 from handler.recording.files import Form, Segment
 from handler.recording.folder import found_in, open_standing
 from handler.recording.frames import LogReader
-from handler.recording.rows import SampleRows, UnreadRows, in_order, no_rows
+from handler.recording.rows import SampleRows, Text, UnreadRows, in_order, no_rows
 
 ReportDamage = Callable[[str], None]
 """Takes a sentence for every part that could not be read."""
@@ -37,6 +41,37 @@ def read_hour(folder: Path, run: int, hour: int, report: ReportDamage) -> Iterat
         yield from (rows for rows in in_order(pieces) if len(rows))
 
 
+def counter_rows(
+    folder: Path, group: GroupId, counter: CounterId, span: tuple[float, float], report: ReportDamage
+) -> Iterator[SampleRows]:
+    """Yield the rows of one counter of one group, hour by hour, in any order within one; a piece may be empty.
+
+    Rows that are not wanted are never sorted: of a long time, this takes a fraction of what `read_hour` takes.
+
+    Args:
+        folder: of the recording.
+        group: whose rows.
+        counter: likewise.
+        span: hours that may hold rows of ``since <= timestamp < until`` are read.
+        report: takes a sentence for every part that could not be read.
+    """
+    since, until = span
+    for (run, hour), segments in groupby(found_in(folder).standing, key=lambda each: (each.run, each.hour)):
+        if not (hour * 3600 < until and (hour + 1) * 3600 > since):
+            continue
+        with ExitStack() as files:
+            opened: tuple[tuple[Segment, BinaryIO], ...]
+            try:
+                opened = tuple((each, files.enter_context((folder / each.name).open("rb"))) for each in segments)
+            except FileNotFoundError:  # another file has replaced it
+                opened = open_standing(folder, run, hour)
+            for segment, file in opened:
+                files.enter_context(closing(file))
+                for piece in readable(segment, file, report):
+                    rows = piece.load()
+                    yield rows.take(np.flatnonzero(_is(rows.group, group) & _is(rows.counter, counter)))
+
+
 def readable(segment: Segment, file: BinaryIO, report: ReportDamage) -> Iterator[UnreadRows]:
     """Yield the readable pieces of a file."""
     if segment.form is Form.LOG:
@@ -47,6 +82,12 @@ def readable(segment: Segment, file: BinaryIO, report: ReportDamage) -> Iterator
         yield from (_forgiving(piece, segment, report) for piece in parquet.pieces_of(file))
     except parquet.UnreadableRecording as error:
         report(f"{segment.name} {error}: left out")
+
+
+def _is(text: Text, word: str) -> Bools:
+    """Tell of each row whether it has this word."""
+    found: Bools = text.codes == (text.words.index(word) if word in text.words else len(text.words))
+    return found
 
 
 def _forgiving(piece: UnreadRows, segment: Segment, report: ReportDamage) -> UnreadRows:

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from config.units import AccountId, CounterId, GroupId, Instant
+from config.units import AccountId, CounterId, GroupId, Instant, MemberName
 from handler.operations.account_operations import shown_account, shown_domain
 from handler.operations.facade import Operations
 from handler.operations.key_operations import shown_key_pair
@@ -33,14 +33,18 @@ from handler.web.needs import (
     TUNES,
     grants_of,
 )
+from handler.web.pages.windows import RECENT
 from handler.web.paging import CURSOR, Paged, chosen, key_in, link_to, listed
 from handler.web.render import Json, plain, probed_plain
+from handler.what_if.member_question import SHOWN
 from trigger.explain.explanation import Explanation
 from trigger.explain.measure_words import say_range
 from trigger.explain.words import say
 
 _SIZE = ("group", "desired", "minimum", "maximum", "forced", "revision")
 _UNTIL = Query(description="With at: show the decision taken from at until just before this instant.")
+_THOSE = "Only these; left out: those that were farthest from the others."
+_LAST = 1e11
 _Hook = Annotated[str | None, Query(max_length=64, description="The webhook; left out: one with every permission.")]
 
 
@@ -76,6 +80,22 @@ def _groups(operations: Operations) -> APIRouter:
     @routes.get("/groups/{group}/members")
     async def members(request: Request, group: str, paging: Paged) -> JSONResponse:
         return listed(request, paging, operations.group(GroupId(group)).members, lambda member: (member.name,))
+
+    @routes.get("/groups/{group}/values")
+    async def values(
+        group: str,
+        counter: Annotated[str | None, Query(max_length=255, description="Left out: the first one.")] = None,
+        since: Annotated[
+            float | None, Query(ge=0, le=_LAST, description="Left out: half an hour before until.")
+        ] = None,
+        until: Annotated[float | None, Query(ge=0, le=_LAST, description="Left out: now.")] = None,
+        member: Annotated[list[str] | None, Query(max_length=SHOWN, description=_THOSE)] = None,
+    ) -> JSONResponse:
+        end = operations.now() if until is None else Instant(until)
+        time = (Instant(end - RECENT) if since is None else Instant(since), end)
+        named = None if counter is None else CounterId(counter)
+        found = await operations.courses.over(GroupId(group), named, time, [MemberName(name) for name in member or ()])
+        return JSONResponse(plain(found))
 
     @routes.get("/groups/{group}/why")
     async def why(group: str, at: float | None = None, until: Annotated[float | None, _UNTIL] = None) -> JSONResponse:

@@ -23,10 +23,16 @@ from handler.tuning.parameters import Candidate, Parameter, today_of
 from handler.tuning.past import recording_in
 from handler.tuning.preparing import DeclaredFile, Recording, caveats_of, ground_of
 from handler.tuning.trials import Fitting, TrialGround, cohort_alone, outcome_of, real_outcome, runs_of
-from handler.what_if.question import Answer, ConditionCourse, Question, SizeCourse, SizeDifference, Tunable, WouldBe
-
-Tell = Callable[[int, int], None]
-"""Called now and then with the group-ticks replayed, and the total; it may raise to end the work."""
+from handler.what_if.question import (
+    Answer,
+    ConditionCourse,
+    Question,
+    SizeCourse,
+    SizeDifference,
+    Tell,
+    Tunable,
+    WouldBe,
+)
 
 Read = Callable[[Question, Catalogue], tuple[Recording, tuple[str, ...]]]
 """Reads what was recorded, with caveats on what it lacks."""

@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from handler.what_if.member_question import MemberCourses, MembersQuestion
 from handler.what_if.question import Answer, Question, Unanswerable
 
 LENGTH = struct.Struct(">Q")
@@ -17,7 +18,7 @@ class NumberedQuestion:
     """A question with a number of its own."""
 
     number: int
-    question: Question
+    question: Question | MembersQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class NumberedAnswer:
     """What became of a question."""
 
     number: int
-    answer: Answer | Unanswerable
+    answer: Answer | MemberCourses | Unanswerable
 
 
 ToWorker = NumberedQuestion | Withdrawn

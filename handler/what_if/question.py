@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from config.model.where import Where
 from config.units import ConditionId, GroupId, Instant, PolicyId, Seconds
 from handler.tuning.outcomes import Outcome
 from trigger.reasons import Reason
+
+Tell = Callable[[int, int], None]
+"""Called now and then with what is done and the total; it may raise to end the work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

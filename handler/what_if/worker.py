@@ -6,11 +6,13 @@ import os
 import sys
 from queue import SimpleQueue
 from threading import Thread
-from typing import BinaryIO
+from typing import BinaryIO, assert_never
 
 from config.errors import TrimtabError
 from handler.what_if.answering import Answerer
 from handler.what_if.frames import NumberedAnswer, NumberedQuestion, Withdrawn, packed, received
+from handler.what_if.member_courses import member_courses
+from handler.what_if.member_question import MemberCourses, MembersQuestion
 from handler.what_if.question import Answer, Question, Unanswerable
 
 _NICE = 10
@@ -49,14 +51,20 @@ class AnsweringProcess:
                     self._waiting.put(None)
                     os._exit(0)  # whatever is being worked on, no one waits for it
 
-    def _answer(self, number: int, question: Question) -> Answer | Unanswerable:
+    def _answer(self, number: int, question: Question | MembersQuestion) -> Answer | MemberCourses | Unanswerable:
         def tell(_done: int, _of: int) -> None:
             if number in self._withdrawn:
                 raise _NotWantedError
 
         try:
             tell(0, 0)
-            return self._answerer.answer(question, tell)
+            match question:
+                case Question():
+                    return self._answerer.answer(question, tell)
+                case MembersQuestion():
+                    return member_courses(question, tell)
+                case _:
+                    assert_never(question)
         except TrimtabError as error:
             return Unanswerable(reason=str(error))
         except _NotWantedError:

@@ -7,10 +7,12 @@ import contextlib
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
+from typing import TypeVar
 
 from config.errors import Refused
 from config.units import GroupId, Seconds
 from handler.what_if.frames import LENGTH, NumberedAnswer, NumberedQuestion, Withdrawn, packed, unpacked
+from handler.what_if.member_question import MemberCourses, MembersQuestion
 from handler.what_if.question import Answer, Question, Unanswerable
 
 _MOST = 2
@@ -20,6 +22,8 @@ _IDLE: Seconds = 600.0
 """After so long without a question a worker ends."""
 _BREAKS_OFF: Seconds = 5.0
 """For how long a worker may take to end work that no one waits for."""
+_LOOKS = 4
+"""Questions about members that are under way at a time: whoever may read may ask them."""
 _COMMAND = (sys.executable, "-P", "-m", "handler.what_if.worker")
 
 
@@ -35,7 +39,8 @@ class WhatIf:
         self._most, self._deadline = most, deadline
         self._turns = asyncio.Semaphore(most)
         self._idle: list[_Worker] = []
-        self._asking: dict[str, asyncio.Task[Answer | Unanswerable]] = {}
+        self._asking: dict[str, asyncio.Task[Answer | MemberCourses | Unanswerable]] = {}
+        self._looks: dict[MembersQuestion, asyncio.Task[Answer | MemberCourses | Unanswerable]] = {}
         self._ending = set[asyncio.Task[None]]()
         self._is_closed = False
 
@@ -62,14 +67,32 @@ class WhatIf:
         finally:
             if self._asking.get(person) is task:
                 del self._asking[person]
-        if isinstance(answer, Unanswerable):
-            raise Refused(answer.reason)
-        return answer
+        return _expected(answer, Answer)
+
+    async def look(self, question: MembersQuestion) -> MemberCourses:
+        """Answer what members showed; who asks the same meanwhile gets the same answer.
+
+        Raises:
+            Refused: it cannot be answered, it took too long, or too many other questions are under way.
+        """
+        task = self._looks.get(question)
+        if task is None:
+            if len(self._looks) >= _LOOKS:
+                raise Refused(f"{_LOOKS} other questions about members are being answered: ask again in some seconds")
+            task = self._looks[question] = asyncio.create_task(self._ask(question))
+            task.add_done_callback(lambda _: self._looks.pop(question, None))
+        try:
+            answer = await asyncio.shield(task)
+        except TimeoutError:
+            raise Refused(
+                f"there is no answer within {self._deadline:g} s: choose a shorter time, or use trimtab export series"
+            ) from None
+        return _expected(answer, MemberCourses)
 
     async def close(self) -> None:
         """End every worker."""
         self._is_closed = True
-        tasks = list(self._asking.values())
+        tasks = [*self._asking.values(), *self._looks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -77,7 +100,7 @@ class WhatIf:
             await worker.end()
         self._idle.clear()
 
-    async def _ask(self, question: Question) -> Answer | Unanswerable:
+    async def _ask(self, question: Question | MembersQuestion) -> Answer | MemberCourses | Unanswerable:
         async with asyncio.timeout(self._deadline), self._turns, self._worker(question.group) as worker:
             return await worker.ask(question)
 
@@ -108,6 +131,18 @@ class WhatIf:
             ending.add_done_callback(self._ending.discard)
 
 
+T = TypeVar("T", Answer, MemberCourses)
+
+
+def _expected(answer: Answer | MemberCourses | Unanswerable, kind: type[T]) -> T:
+    """Return an answer of the kind that was asked for. Raises `Refused` with the reason why there is none."""
+    if isinstance(answer, Unanswerable):
+        raise Refused(answer.reason)
+    if not isinstance(answer, kind):
+        raise TypeError(f"a question was answered with {type(answer).__name__}, not {kind.__name__}")
+    return answer
+
+
 class _Worker:
     """One worker process."""
 
@@ -118,11 +153,11 @@ class _Worker:
         """Whether it is known to answer."""
         self._process = process
         self._number = 0
-        self._reply: asyncio.Task[Answer | Unanswerable] | None = None
+        self._reply: asyncio.Task[Answer | MemberCourses | Unanswerable] | None = None
         """The answer that is to come, also if no one waits for it; ``None``: there is none."""
         self._dismissal: asyncio.TimerHandle | None = None
 
-    async def ask(self, question: Question) -> Answer | Unanswerable:
+    async def ask(self, question: Question | MembersQuestion) -> Answer | MemberCourses | Unanswerable:
         """Ask, and wait for the answer. If no one waits any longer, the worker ends the work by itself."""
         if self._dismissal is not None:
             self._dismissal.cancel()
@@ -167,7 +202,7 @@ class _Worker:
         self._process.stdin.write(await asyncio.to_thread(packed, message))
         await self._process.stdin.drain()
 
-    async def _receive(self) -> Answer | Unanswerable:
+    async def _receive(self) -> Answer | MemberCourses | Unanswerable:
         if self._process.stdout is None:
             raise EOFError
         head = await self._process.stdout.readexactly(LENGTH.size)

@@ -24,6 +24,7 @@ from handler.operations.freeze_admin import FreezeAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.member_admin import MemberAdmin
+from handler.operations.member_course_admin import MemberCourseAdmin
 from handler.operations.pause_admin import PauseAdmin
 from handler.operations.roll_admin import RollAdmin
 from handler.operations.setting_admin import SettingAdmin
@@ -78,6 +79,7 @@ BODIES: Final[Mapping[str, object]] = {
 PARTS: Final[Mapping[str, type]] = {
     "members": MemberAdmin,
     "adoption": MemberAdoption,
+    "courses": MemberCourseAdmin,
     "pauses": PauseAdmin,
     "rolling": RollAdmin,
     "forecasts": ForecastAdmin,

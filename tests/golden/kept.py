@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.golden.answers import answers
 from tests.golden.messages import messages_text, metrics_text
-from tests.golden.pages import declared_pages, first_pages, group_pages, installation_pages
+from tests.golden.pages import declared_pages, first_pages, group_pages, installation_pages, member_pages
 from tests.golden.saved import busy_world, full_world, plan_of, recording_text, replayed_text
 from tests.golden.store import events_text, store_text
 from tests.golden.stored import digests, stored_values, words
@@ -38,6 +38,7 @@ KEPT: Final[Mapping[str, Callable[[], str]]] = {
     "pages/groups.txt": group_pages,
     "pages/declared.txt": declared_pages,
     "pages/installation.txt": installation_pages,
+    "pages/members.txt": member_pages,
     "tables.txt": tables_text,
     "metrics.txt": metrics_text,
     "told.jsonl": messages_text,

@@ -20,6 +20,7 @@ from handler.identity.grants import EVERYTHING
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
+from handler.operations.member_course_admin import LivedCourses, MemberLife
 from handler.planning.garbage import GarbageKind, Item
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
@@ -38,6 +39,7 @@ from handler.users.trail_pages import TrailPage
 from handler.web.pages.addresses import TimeAsked
 from handler.web.pages.apart import Values
 from handler.web.pages.choosing import FleetFilter
+from handler.web.pages.courses import CoursesAsked, courses_page
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.garbage import GarbageFacts, garbage_page
 from handler.web.pages.revisions import revisions_page
@@ -45,6 +47,8 @@ from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
 from handler.web.pages.users import NewSecret, UserFacts, UsersFacts, user_page, users_page
 from handler.web.pages.webhooks import IssuedToken, WebhookFacts, webhooks_page
+from handler.web.pages.windows import window_of
+from handler.what_if.member_question import Farthest, MemberCourse, MemberCourses
 from tests.support.filled import filled
 from tests.support.normal_html import normal_html
 from tests.support.pages import NOW, a_member, a_status, an_outline
@@ -284,6 +288,45 @@ def _old_series() -> SeriesRecorder:
     for second in (-9000, 90):
         series.sized(at(second), desired=9, in_service=9, minimum=2, maximum=10)
     return series
+
+
+def member_pages() -> str:
+    """What members showed over time: of some of many with gaps, of one by name, and why there is nothing."""
+    course: MemberCourse = filled(MemberCourse)
+    column = (1.5, None, 3.0)
+    full = replace(course, member=MemberName(_HOSTILE), low=column, high=column, greatest_at=at(60))
+    far = Farthest(at=at(60), value=3.0, median=1.25, among=9, beside=0)
+    members = tuple(
+        replace(full, farthest=each)
+        for each in (
+            far,
+            replace(far, beside=1),
+            replace(far, beside=4),
+            replace(far, among=2),
+            replace(far, among=1),
+            None,
+        )
+    )
+    courses: MemberCourses = replace(
+        filled(MemberCourses), begin=at(0), end=at(90), apart=30.0, at=(at(0), at(30), at(60)), average=column,
+        median=column, low=column, high=column, members=members, of=9, exact=True, caveats=(_HOSTILE,), unit="percent",
+    )  # fmt: skip
+    life = MemberLife(made_at=at(-9), in_service_at=at(10), leaving_at=at(50), gone_at=None)
+    asked = CoursesAsked(
+        group=_WEB, counters=(CounterId("cpu"), CounterId(_HOSTILE)), counter=None, window=window_of(NOW), members=(),
+        now=NOW,
+    )  # fmt: skip
+    named = replace(asked, counter=CounterId(_HOSTILE), members=(MemberName(_HOSTILE), MemberName("web-2")))
+    lived = LivedCourses(courses=courses, lives={MemberName(_HOSTILE): life})
+    ranges = replace(courses, exact=False, members=members[:1], of=1, caveats=())
+    return "\n".join(
+        f"=== {name}\n{normal_html(page)}"
+        for name, page in {
+            "some": courses_page(asked, lived),
+            "by name": courses_page(named, LivedCourses(courses=ranges, lives={})),
+            "nothing": courses_page(replace(asked, counters=()), _HOSTILE),
+        }.items()
+    )
 
 
 # What is declared, and its forms

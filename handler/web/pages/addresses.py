@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import BaseModel, Field
 
 from config.units import Instant
@@ -9,6 +11,7 @@ from handler.web.pages.choosing import STATES, FleetFilter, Sort
 from handler.web.pages.freeze_offers import AT_FIRST
 from handler.web.pages.offers import Topic
 from handler.web.pages.windows import Window, window_of
+from handler.what_if.member_question import SHOWN
 
 
 class ChoiceAsked(BaseModel):
@@ -34,6 +37,15 @@ class TimeAsked(BaseModel):
     def window(self, now: Instant) -> Window:
         """Return it. Raises `Refused`."""
         return window_of(now, span=self.span, begin=self.begin, end=self.end)
+
+
+class ValuesAsked(TimeAsked):
+    """The values of members that an address asks for."""
+
+    counter: str = Field("", max_length=255)
+    """Empty: the first one."""
+    member: list[Annotated[str, Field(max_length=255)]] = Field([], max_length=SHOWN)
+    """Only these; none: those farthest from the others."""
 
 
 class EventsAsked(TimeAsked):

@@ -78,6 +78,8 @@ class Plot:
     marks: tuple[ChartMark, ...] = ()
     lane: bool = False
     """Give the marks a lane of their own, where a person can point at them; else only a thin line each."""
+    room: tuple[float, ...] = ()
+    """Values that the vertical axis has room for, though they are not drawn: charts that are compared share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,7 @@ def _up(value: float, low: float, high: float) -> float:
 
 def _bounds(plot: Plot) -> tuple[float, float]:
     values = [value for trace in plot.traces for value in (*trace.values, *(trace.floor or ())) if value is not None]
-    values += [rule.value for rule in plot.rules]
+    values += [*(rule.value for rule in plot.rules), *plot.room]
     low = min(0.0, *values) if values else 0.0
     return -nice_top(-low) if low < 0 else 0.0, nice_top(1.05 * max(0.0, *values) if values else 0.0)
 

@@ -64,6 +64,8 @@ class Head:
     group: GroupId
     setup: str
     """The path of the page of how it is set up."""
+    values: str
+    """The path of the page of what its members showed over time."""
     badge: Badge
     reason: str
     messages: tuple[str, ...]
@@ -189,6 +191,7 @@ def head_of(status: GroupStatus, now: Instant) -> Head:
     return Head(
         group=status.group,
         setup=f"{href(status.group)}/setup",
+        values=f"{href(status.group)}/values",
         badge=badge_of(status.condition),
         reason=sentence_of(status.reason),
         messages=(*status.messages, *status.unbelieved),

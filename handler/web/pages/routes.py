@@ -1,4 +1,4 @@
-"""``/``, ``/groups/{group}``, their events, and their files. All of them only read."""
+"""``/``, ``/groups/{group}``, pages about one group, their events, and their files. All of them only read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from config.errors import Refused
-from config.units import GroupId
+from config.model.counters import Counter
+from config.units import CounterId, GroupId, MemberName
 from handler.identity.grants import Grants
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
+from handler.operations.member_course_admin import LivedCourses
 from handler.web.gate import COOKIE
 from handler.web.needs import READS, READS_OWN, TUNES, actor_of, grants_of, session_of
 from handler.web.pages.act_routes import ActDialogs
-from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked
+from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked, ValuesAsked
 from handler.web.pages.assets import read_assets
 from handler.web.pages.choosing import FleetFilter, order
+from handler.web.pages.courses import CoursesAsked, courses_page
 from handler.web.pages.facts import PageGatherer
 from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Parts, Visitor, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
@@ -57,6 +60,10 @@ def build_pages(operations: Operations) -> APIRouter:
     @routes.get("/groups/{group}/tune", dependencies=[TUNES])
     async def tune(request: Request, group: str, asked: Annotated[TimeAsked, Query()]) -> Response:
         return await console.tune(GroupId(group), asked, request)
+
+    @routes.get("/groups/{group}/values", dependencies=[READS_OWN])
+    async def values(request: Request, group: str, asked: Annotated[ValuesAsked, Query()]) -> Response:
+        return await console.values(GroupId(group), grants_of(request), asked, console.visitor(request))
 
     @routes.get("/events", dependencies=[READS])
     async def events(request: Request, asked: Annotated[EventsAsked, Query()]) -> Response:
@@ -129,6 +136,36 @@ class Console:
             return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
         main = await asyncio.to_thread(setup_page, facts)
         return self._page(f"{group}: set-up · Trimtab", main, "", group=group, visitor=visitor)
+
+    async def values(self, group: GroupId, grants: Grants, asked: ValuesAsked, visitor: Visitor = NO_LOGIN) -> Response:
+        """Return the page of what a group's members showed by themselves over time."""
+        now = self._operations.now()
+        try:
+            window = asked.window(now)
+        except Refused as error:
+            return self._page("Not a time", not_here(str(error)), "", status=422, visitor=visitor)
+        found: LivedCourses | str
+        counters: tuple[Counter, ...] = ()
+        counter, members = CounterId(asked.counter) if asked.counter else None, tuple(map(MemberName, asked.member))
+        try:
+            if not grants.sees(group):
+                raise NoSuch(self._no_group(group, grants))
+            counters = self._operations.courses.counters(group)
+            found = await self._operations.courses.over(group, counter, (window.begin, window.end), members)
+        except NoSuch as error:
+            return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
+        except Refused as error:
+            found = str(error)
+        wanted = CoursesAsked(
+            group=group,
+            counters=tuple(each.id for each in counters),
+            counter=counter,
+            window=window,
+            members=members,
+            now=now,
+        )
+        main = await asyncio.to_thread(courses_page, wanted, found)
+        return self._page(f"{group}: members · Trimtab", main, "", group=group, scripts=_GROUP, visitor=visitor)
 
     async def tune(self, group: GroupId, asked: TimeAsked, request: Request) -> Response:
         """Return the page on which a person tries settings; with an answer if it is asked for without a script."""

@@ -1,4 +1,4 @@
-"""A person tries settings in a real browser, over what a daemon has just recorded."""
+"""A person tries settings, and looks at members over time, in a real browser, over what a daemon has just recorded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.axe import broken_rules
 from tests.support.chromium import Browser, Page, running_chromium
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.waiting import until
@@ -34,13 +35,13 @@ _ABOVE = "set-conditions-busy-above"
 
 @pytest.fixture(scope="module")
 def daemon() -> Iterator[Daemon]:
-    """Its two members are at 70 % for some seconds; tom is a tuner, bob an operator."""
+    """Its two members are at 60 % and 80 % for some seconds; tom is a tuner, bob an operator."""
     with a_daemon(_MODEL) as daemon:
         daemon.start()
         daemon.settled(2, "web")
         token = daemon.json("hook", "new", "shop", "--push", "web")["token"]
         members = [member["name"] for member in daemon.json("member", "list", "web")]
-        pushed = [{"member": member, "values": {"LOAD": 70}} for member in members]
+        pushed = [{"member": member, "values": {"LOAD": load}} for member, load in zip(members, (60, 80), strict=True)]
 
         def pushes() -> bool:
             return daemon.ask("POST", "/push", pushed, headers={"Authorization": f"Bearer {token}"}).status < 300
@@ -165,6 +166,45 @@ def test_a_setting_runs_as_a_canary_until_it_is_stopped(daemon: Daemon, browser:
     assert page.run("document.getElementById('canary') === null")
     assert not page.problems
     page.close()
+
+
+def test_members_are_shown_over_time_each_beside_the_median(daemon: Daemon, browser: Browser) -> None:
+    page = browser.page(width=390, height=800)
+    page.ask("Network.clearBrowserCookies")
+    page.go(f"http://127.0.0.1:{daemon.port}/groups/web")
+    page.run("document.querySelector('h1 a[href$=\"/values\"]').click()")
+    page.until("location.pathname === '/groups/web/values' && document.querySelectorAll('div.plot').length === 3")
+    page.run("document.querySelector('article div.plot').focus()")
+    page.until("document.activeElement.matches('article div.plot')")
+    page.press("ArrowLeft")
+    readings = page.run("[...document.querySelectorAll('.readout')].map(each => each.textContent)")
+    assert all("median" in reading for reading in readings)
+    rows = page.run("[...document.querySelectorAll('.wide tbody')][0].textContent")
+    assert "80 % at" in rows
+    assert "median 70 %" in rows
+    assert "in service" in rows
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    assert broken_rules(page) == []
+    plain = page.run("fetch(location.href).then(reply => reply.text())")
+    assert plain.count('<svg class="plot"') == 3
+    assert not page.problems
+    page.close()
+
+
+def test_the_api_has_the_same_values_and_says_what_there_is_none_of(daemon: Daemon) -> None:
+    found = daemon.get("/api/v1/groups/web/values?counter=load").json
+    assert {each["greatest"] for each in found["courses"]["members"]} == {60.0, 80.0}
+    assert all(life["in_service_at"] for life in found["lives"].values())
+    for query, reason in (
+        ("web/values?counter=jobs", "members of group web have no counter jobs; they have load"),
+        ("queue/values", "no counter of group queue is measured per member"),
+        ("web/values?since=9&until=9", "a time has a beginning before its end"),
+        ("web/values?until=1000000", "no value of load of web's members was recorded in that time"),
+    ):
+        refused = daemon.get(f"/api/v1/groups/{query}")
+        assert refused.status == 409, refused
+        assert reason in refused.text
+    assert daemon.get("/groups/wep/values").status == 404
 
 
 def test_without_a_script_a_form_asks(daemon: Daemon, browser: Browser) -> None:
