@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol, assert_never
 
 from config.errors import DriverError, Permanent
 from config.units import BalancerId, MemberName
 from handler.planning.launches import LaunchId
 from handler.ports.balancer import (
-    Balancer,
-    ListsForeignMachines,
-    ListsForeignMembers,
     MemberMove,
-    Registered,
     RegistrationChange,
 )
 
@@ -83,29 +78,6 @@ def ours(member: MemberName) -> MemberName:
     if LaunchId.parse(member) is None:
         raise Permanent(f"{member!r} is not a launch id: foreign registrations are never touched")
     return member
-
-
-def registered_with(balancer: Balancer, installation: str | None) -> Registered:
-    """Return everything that is registered with a balancer.
-
-    A balancer that lists no foreign registrations has none: only Trimtab can register there.
-
-    Args:
-        balancer: to be read.
-        installation: members of another one are foreign, too; ``None``: those of none are.
-
-    Raises:
-        DriverError: it cannot be read whole.
-    """
-    if isinstance(balancer, ListsForeignMachines):
-        found = balancer.registered()
-    else:
-        names = balancer.occupants().values() if isinstance(balancer, ListsForeignMembers) else ()
-        foreign = tuple(name for name in names if LaunchId.parse(name) is None)
-        found = Registered(registrations=balancer.registrations(), foreign=foreign)
-    launches = ((name, LaunchId.parse(name)) for name in (found.registrations if installation is not None else ()))
-    others = (name for name, launch in launches if launch is None or launch.installation != installation)
-    return replace(found, foreign=tuple(sorted({*found.foreign, *others})))
 
 
 def mark_of(installation: str, balancer: BalancerId) -> str:

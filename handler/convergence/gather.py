@@ -12,7 +12,6 @@ from config.errors import DriverError, NotFound, Permanent
 from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Cloud, ReadyProbe
 from config.units import BalancerId, GroupId, Instant, MemberName, Seconds
-from handler.balancers.registrations import registered_with
 from handler.convergence.evidence import Witnesses
 from handler.convergence.gather_parts import with_parts
 from handler.convergence.inventory import AskedListing
@@ -35,7 +34,7 @@ from handler.planning.world import (
     ServerState,
     World,
 )
-from handler.ports.balancer import Balancer, Correcting, Provisioner, Registered
+from handler.ports.balancer import Balancer, Correcting, Provisioner, Registered, registered_with
 from handler.ports.orchestrator import Orchestrator, Proving
 from handler.ports.store import Store
 from trigger.moving import moved

@@ -8,9 +8,9 @@ from config.errors import DriverError, Refused
 from config.model.balancers import Balancer
 from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.balancers.registrations import registered_with
 from handler.planning.exclusive import occupied, to_be_read
 from handler.ports.balancer import Balancer as BalancerPort
+from handler.ports.balancer import registered_with
 
 
 class ForeignMachines(Refused):

@@ -12,9 +12,9 @@ from config.model.catalogue import CloudstackRuleBalancer, Group, NetscalerBalan
 from config.model.managed import ManagedBalancer
 from config.units import GroupId
 from handler.balancers.haproxy.examining import examine, versions_of
-from handler.balancers.registrations import registered_with
 from handler.planning.exclusive import hindrance, remedy
 from handler.ports.balancer import Balancer as Port
+from handler.ports.balancer import registered_with
 from handler.ports.examination import About, Check, CheckVerdict, Inspected, Look, fine, unknown, wrong
 
 ACCESS = "access"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from config.errors import DriverError
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import MemberName
+from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus
 from handler.planning.world import Registration
 
@@ -145,6 +146,29 @@ class ListsForeignMachines(Protocol):
     def registered(self) -> Registered:
         """Return everything that is registered. Never partial; raises as `Balancer.registrations`."""
         ...
+
+
+def registered_with(balancer: Balancer, installation: str | None) -> Registered:
+    """Return everything that is registered with a balancer.
+
+    A balancer that lists no foreign registrations has none: only Trimtab can register there.
+
+    Args:
+        balancer: to be read.
+        installation: members of another one are foreign, too; ``None``: those of none are.
+
+    Raises:
+        DriverError: it cannot be read whole.
+    """
+    if isinstance(balancer, ListsForeignMachines):
+        found = balancer.registered()
+    else:
+        names = balancer.occupants().values() if isinstance(balancer, ListsForeignMembers) else ()
+        foreign = tuple(name for name in names if LaunchId.parse(name) is None)
+        found = Registered(registrations=balancer.registrations(), foreign=foreign)
+    launches = ((name, LaunchId.parse(name)) for name in (found.registrations if installation is not None else ()))
+    others = (name for name, launch in launches if launch is None or launch.installation != installation)
+    return replace(found, foreign=tuple(sorted({*found.foreign, *others})))
 
 
 @runtime_checkable

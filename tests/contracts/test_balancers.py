@@ -9,9 +9,8 @@ import pytest
 
 from config.errors import Permanent, Transient
 from config.units import MemberName
-from handler.balancers.registrations import registered_with
 from handler.planning.world import RegistrationState
-from handler.ports.balancer import Balancer, ListsForeignMachines, ListsForeignMembers
+from handler.ports.balancer import Balancer, ListsForeignMachines, ListsForeignMembers, registered_with
 from tests.support.balancer_columns import Behaviour, Cell, Column, asked
 from tests.support.balancers import (
     Stage,
