@@ -12,10 +12,8 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol, runtime_checkable
 
 from config.causes import REMEDIES, FailureCause
-from config.errors import Transient
-from config.model.access import Trust
 from config.model.catalogue import Profile
-from config.units import CloudId, Instant, Seconds
+from config.units import Instant, Seconds
 from handler.planning.headroom import Quota, UsageLimit, headroom_of
 
 _ASKEW: Seconds = 30.0
@@ -158,6 +156,13 @@ def clock_look(date: str | None, before: Instant, after: Instant) -> Look:
     return wrong(f"its clock is {apart} ours", "let both keep time by NTP: ages of machines are judged by it")
 
 
+def look_at_clock(ask: Callable[[], str | None], clock: Callable[[], Instant]) -> Look:
+    """Compare clocks by an answer; ``ask`` returns its field Date, as `clock_look` takes it. Raises what it raises."""
+    before = clock()
+    date = ask()
+    return clock_look(date, before, clock())
+
+
 # Quotas
 
 
@@ -201,23 +206,3 @@ def room_look(quotas: Sequence[Quota], most: int, present: int) -> Look:
         words = f"there is room for {room.members} more members, and groups may want {needed}: {room.by}"
         return wrong(words, REMEDIES[FailureCause.QUOTA])
     return fine(", ".join(str(quota.limit) for quota in quotas))
-
-
-def look_at_clock(cloud: CloudId, endpoint: str, trust: Trust, within: Seconds, clock: Callable[[], Instant]) -> Look:
-    """Compare clocks by any answer at all: nothing is asked for, and no secret is sent.
-
-    Raises:
-        Transient: there was no answer.
-    """
-    import requests
-
-    from collector.clients.http.http_errors import why
-    from collector.clients.http.pool import BoundedPool
-
-    before = clock()
-    try:
-        with BoundedPool(within) as session:
-            date = session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
-    except (requests.RequestException, OSError) as error:
-        raise Transient(f"{cloud}: {endpoint} was not answered: {why(error)}") from None
-    return clock_look(date, before, clock())

@@ -15,7 +15,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from collector.clients.circuits import Circuits, endpoint_of, gateway_error, sending
 from collector.clients.http.http_errors import why
-from config.errors import Unsent
+from config.errors import Transient, Unsent
+from config.model.access import Trust
 from config.units import Seconds
 
 _AT_MOST = 64 * 2**20
@@ -158,3 +159,22 @@ def retry_after(response: requests.Response | None) -> Seconds | None:
     """Return how long the server asks us to wait; only as seconds, of the two forms of RFC 9110, 10.2.3."""
     seconds = "" if response is None else response.headers.get("Retry-After", "")
     return min(float(seconds), _LONGEST_WAIT) if seconds.isdecimal() and seconds.isascii() else None
+
+
+def date_at(about: str, endpoint: str, trust: Trust, within: Seconds) -> str | None:
+    """Return the field Date of an answer to a GET without credentials; ``None``: it has none. Any status will do.
+
+    Args:
+        about: the subject of the error.
+        endpoint: an address; a redirection from there is not followed.
+        trust: what its certificate is checked against.
+        within: for all of it.
+
+    Raises:
+        Transient: there was no answer.
+    """
+    try:
+        with BoundedPool(within) as session:
+            return session.get(endpoint, verify=trust.ca or not trust.insecure).headers.get("Date")
+    except (requests.RequestException, OSError) as error:
+        raise Transient(f"{about}: {endpoint} was not answered: {why(error)}") from None

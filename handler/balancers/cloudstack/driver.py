@@ -23,6 +23,7 @@ from collector.clients.circuits import Circuits
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.jobs import JobPoller
 from collector.clients.cloudstack.parsing import ListedEntries, text
+from collector.clients.http.pool import date_at
 from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
 from config.model.access import SecretRef
@@ -43,10 +44,10 @@ def checks_of(
 ) -> Sequence[Check]:
     """Checks of one account; ``name``: the balancer's id in the file."""
     named = partial(Check, about=About.BALANCER, name=name)
-    here = (cloud.id, cloud.endpoint, cloud.trust, cloud.timeout, clock)
+    date = partial(date_at, cloud.id, cloud.endpoint, cloud.trust, cloud.timeout)
     return (
         named(what="version", look=partial(_version, client)),
-        named(what="clock", look=lambda: look_at_clock(*here)),
+        named(what="clock", look=lambda: look_at_clock(date, clock)),
     )
 
 

@@ -13,7 +13,7 @@ from collector.clients.nitro.parsing import text
 from collector.clients.nitro.session import NitroCall
 from collector.clients.quoting import shown
 from config.units import Instant
-from handler.ports.examination import About, Check, Look, clock_look, fine, unknown
+from handler.ports.examination import About, Check, Look, fine, look_at_clock, unknown
 
 _VERSION = NitroCall(path="config/nsversion")
 
@@ -36,5 +36,4 @@ def _version(client: NitroClient) -> Look:
 
 def _clock(client: NitroClient, clock: Callable[[], Instant]) -> Look:
     client.date(_VERSION)  # log in before the clocks are compared: a login may take a while
-    before = clock()
-    return clock_look(client.date(_VERSION), before, clock())
+    return look_at_clock(lambda: client.date(_VERSION), clock)

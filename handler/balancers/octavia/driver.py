@@ -29,7 +29,7 @@ from handler.balancers.octavia.parsing import Tree
 from handler.balancers.octavia.pool import OctaviaPool, PoolReference, wait
 from handler.planning.world import Registration
 from handler.ports.balancer import MemberMove, RegistrationChange
-from handler.ports.examination import About, Check, Look, clock_look, fine, unknown
+from handler.ports.examination import About, Check, Look, fine, look_at_clock, unknown
 
 _REMEDY = REMEDIES[FailureCause.BALANCER]
 
@@ -53,9 +53,7 @@ def _version(connection: OpenstackConnection) -> Look:
 
 def _clock(connection: OpenstackConnection, clock: Callable[[], Instant]) -> Look:
     connection.offered(LOAD_BALANCER)  # log in before the clocks are compared: a login may take a while
-    before = clock()
-    answer = connection.ask(LOAD_BALANCER, "GET", "/lbaas/pools?fields=id&limit=1")
-    return clock_look(answer.date, before, clock())
+    return look_at_clock(lambda: connection.ask(LOAD_BALANCER, "GET", "/lbaas/pools?fields=id&limit=1").date, clock)
 
 
 def _state(pool: OctaviaPool) -> Look:

@@ -12,6 +12,7 @@ from functools import partial
 
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.parsing import text
+from collector.clients.http.pool import date_at
 from config.causes import FailureCause, remedy_for
 from config.errors import Permanent, Transient
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
@@ -45,10 +46,10 @@ class CloudstackDoctor:
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """As `handler.ports.examination.Examined`."""
         named = partial(Check, about=About.CLOUD, name=self.cloud.id)
-        here = (self.cloud.endpoint, self.cloud.trust, self.cloud.timeout, self.clock)
+        date = partial(date_at, self.cloud.id, self.cloud.endpoint, self.cloud.trust, self.cloud.timeout)
         return (
             named(what="version", look=self._version),
-            named(what="clock", look=lambda: look_at_clock(self.cloud.id, *here)),
+            named(what="clock", look=lambda: look_at_clock(date, self.clock)),
             *([] if self.cloud.project is None else [named(what="project", look=self._project)]),
             named(what="quota", look=lambda: self._quota(most)),
             *(check for profile in profiles for check in self._of(profile)),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from xml.etree.ElementTree import Element
 
+from collector.clients.http.pool import date_at
 from collector.clients.opennebula.client import OpennebulaClient
 from collector.clients.opennebula.messages import text
 from config.causes import FailureCause, remedy_for
@@ -41,10 +42,10 @@ class OpennebulaDoctor:
     def checks(self, profiles: Sequence[Profile], most: int) -> Sequence[Check]:
         """Return the checks, as `handler.ports.examination.Examined`."""
         named = partial(Check, about=About.CLOUD, name=self.cloud.id)
-        here = (self.cloud.endpoint, self.cloud.trust, self.cloud.timeout, self.clock)
+        date = partial(date_at, self.cloud.id, self.cloud.endpoint, self.cloud.trust, self.cloud.timeout)
         return (
             named(what="version", look=self._version),
-            named(what="clock", look=lambda: look_at_clock(self.cloud.id, *here)),
+            named(what="clock", look=lambda: look_at_clock(date, self.clock)),
             named(what="quota", look=lambda: self._quota("user", most)),
             named(what="quota of the user's group", look=lambda: self._quota("group", most)),
             *(check for profile in profiles for check in self._of(profile)),

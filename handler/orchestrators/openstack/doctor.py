@@ -40,7 +40,18 @@ from handler.orchestrators.openstack.part_quotas import (
     wanted,
 )
 from handler.planning.headroom import Quota, UsageLimit
-from handler.ports.examination import About, Check, Look, clock_look, fine, found, quota_look, room_look, unknown, wrong
+from handler.ports.examination import (
+    About,
+    Check,
+    Look,
+    fine,
+    found,
+    look_at_clock,
+    quota_look,
+    room_look,
+    unknown,
+    wrong,
+)
 
 _REMEDIES = {
     IMAGE_KIND.word: FailureCause.IMAGE,
@@ -84,8 +95,7 @@ class OpenstackDoctor:
 
     def _clock(self) -> Look:
         self.connection.newest(COMPUTE)  # log in before the clocks are compared: a login may take a while
-        before = self.clock()
-        return clock_look(self.nova.ask("GET", "/limits").date, before, self.clock())
+        return look_at_clock(lambda: self.nova.ask("GET", "/limits").date, self.clock)
 
     def _quota(self, most: int) -> Look:
         limits = mapping(mapping(self.nova.ask("GET", "/limits").body, "limits"), "absolute")

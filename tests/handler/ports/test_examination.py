@@ -6,9 +6,10 @@ import pytest
 import requests
 import responses
 
+from collector.clients.http.pool import date_at
 from config.errors import Transient
 from config.model.access import Trust
-from config.units import CloudId, Instant
+from config.units import Instant
 from handler.planning.headroom import UsageLimit
 from handler.ports.examination import CheckVerdict, clock_look, look_at_clock, quota_look
 
@@ -82,7 +83,7 @@ def cloud() -> Iterator[responses.RequestsMock]:
 
 
 def look() -> tuple[CheckVerdict, str]:
-    seen = look_at_clock(CloudId("prod"), ENDPOINT, Trust(), 5.0, lambda: NOW)
+    seen = look_at_clock(lambda: date_at("prod", ENDPOINT, Trust(), 5.0), lambda: NOW)
     return seen.verdict, seen.words
 
 
