@@ -25,7 +25,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,13 +46,26 @@ from handler.runtime.slots import slots_of
 from trigger.policies.evaluate import evaluate
 from trigger.verdicts import Truth
 
-SIZES = ((2_000, 20), (10_000, 20))
-"""Groups, each with one rule, and members of each."""
+
+class _Size(NamedTuple):
+    groups: int
+    """Each has one rule, and `MEMBERS` members."""
+    pause: int
+    """Seconds from one evaluation of Prometheus to the next: it takes no processor in a part of them."""
+    ways: Collection[str]
+    """The rules that Prometheus is given, by name. What the others take stands in the same ratio at both sizes."""
+
+
+MEMBERS = 20
+_MEANT, _BY_AN_EXPERT, _FOR_ALL = "rules as meant", "rules by an expert", "one rule for all groups"
+SIZES = (_Size(2_000, 2, (_MEANT, _BY_AN_EXPERT, _FOR_ALL)), _Size(10_000, 5, (_MEANT,)))
 INTERVAL = 15.0
 WINDOW = 300.0
 TICKS = 20
 ROUNDS = 5
-"""Evaluations that are measured, of either side."""
+"""Ticks that are measured."""
+_SETTLED = 3
+"""Ticks until every group's decision is made, and its new story is written down."""
 _CPU = CounterId("cpu")
 
 
@@ -62,13 +75,14 @@ def run(part: int = 1) -> Iterator[Measured]:
     Raises:
         RuntimeError: the two do not find the same groups, or Prometheus does not do its part in time.
     """
-    for groups, members in SIZES:
-        yield from _beside(_fleet(groups // part, members), pause=5 if part == 1 else 1)
+    for size in SIZES:
+        small = size if part == 1 else size._replace(groups=size.groups // part, pause=1)
+        yield from _beside(_fleet(small.groups, MEMBERS), small)
 
 
-def _beside(fleet: _Fleet, pause: int) -> Iterator[Measured]:
-    groups, series = len(fleet.names), fleet.samples[0].size
-    what = f"{groups:,} conditions over {series:,} series"
+def _beside(fleet: _Fleet, size: _Size) -> Iterator[Measured]:
+    series = fleet.samples[0].size
+    what = f"{size.groups:,} conditions over {series:,} series"
     judged, found = _judged(fleet)
     whole, memory, also = _decided(fleet)
     ours = {
@@ -79,37 +93,34 @@ def _beside(fleet: _Fleet, pause: int) -> Iterator[Measured]:
     if shutil.which("prometheus") is None:
         yield NotMeasured(job=what, by=_PROMETHEUS, because="not installed: apt-get install prometheus")
         return
+    theirs: dict[str, Figure] = {}
     with tempfile.TemporaryDirectory(prefix="ttb") as place, running(Path(place)) as server:
         end = time.time() // INTERVAL * INTERVAL  # subqueries step through whole multiples
         _store(server, fleet, end)
         idle = server.idle()
-        theirs: dict[str, float] = {}
-        for name, expression in _EACH.items():
-            theirs[name] = server.evaluation(_rules(fleet, expression, end, pause), idle)
-            if not found == also == server.alerting():
+        for way in size.ways:
+            spent = tuple(1000 * cpu for cpu in server.evaluations(_rules(fleet, way, end, size.pause), idle))
+            if way in _EACH and not found == also == server.alerting():
                 counts = (len(each) for each in (found, also, server.alerting()))
                 raise RuntimeError(f"the sides find other groups: {', '.join(map(str, counts))} of them")
-        theirs[_FOR_ALL] = server.evaluation(_rule_for_all(end, pause), idle)
-        held = (resident(server.pid),)
-        for name, cpu in theirs.items():
-            yield Figure(job=f"{what}: {name}", unit="CPU-ms", samples=(cpu * 1000,), memory=held, by=_PROMETHEUS)
+            held = (resident(server.pid),)
+            theirs[way] = Figure(job=f"{what}: {way}", unit="CPU-ms", samples=spent, memory=held, by=_PROMETHEUS)
+            yield theirs[way]
     yield once(f"{what}: true, by either", len(found), "groups")
-    for name, cpu in theirs.items():
+    for way, figure in theirs.items():
         for side, mine in ours.items():
-            ratios = tuple(cpu * 1000 / each for each in mine.samples)
-            goal = _GOALS.get((name, side))
-            yield Figure(job=f"{what}: Prometheus, {name}, to Trimtab, {side}", unit="×", samples=ratios, goal=goal)
+            ratios = tuple(figure.median / each for each in mine.samples)
+            job = f"{what}: Prometheus, {way}, to Trimtab, {side}"
+            yield Figure(job=job, unit="×", samples=ratios, goal=_GOALS.get((way, side)))
 
 
 _PROMETHEUS = "Prometheus"
 _JUDGED, _DECIDED = "samples to truths", "samples to stored decisions"
-_MEANT = "rules as meant"
 _GOALS = {(_MEANT, _DECIDED): at_least(25.0)}
 _EACH = {
     _MEANT: 'avg_over_time(avg(cpu{{group="{group}"}})[5m:15s] @ {end:.3f})',
-    "rules by an expert": 'avg(avg_over_time(cpu{{group="{group}"}}[5m] @ {end:.3f}))',
+    _BY_AN_EXPERT: 'avg(avg_over_time(cpu{{group="{group}"}}[5m] @ {end:.3f}))',
 }
-_FOR_ALL = "one rule for all groups"
 
 
 # What is judged
@@ -210,8 +221,10 @@ def _decided(fleet: _Fleet) -> tuple[tuple[float, ...], float, set[str]]:
         tempfile.TemporaryDirectory(prefix="ttb") as place,
         slots.running(fleet.catalogue, members, Path(place)) as daemon,
     ):
-        for tick in range(TICKS):
-            daemon.tick(answers.at(tick), INTERVAL)
+        for tick in range(TICKS - 1):  # until the last sample, no window is full
+            daemon.fill(answers.at(tick), INTERVAL)
+        for _ in range(_SETTLED):
+            daemon.tick(answers.at(TICKS - 1), INTERVAL)
         scaled = {str(runtime.id) for runtime in daemon.runtimes.values() if (runtime.state.desired or 0) > members}
         spent = tuple(daemon.tick(answers.at(TICKS - 1), INTERVAL) * 1000 for _ in range(ROUNDS))
         return spent, daemon.memory(), scaled
@@ -270,16 +283,15 @@ def _scrape(layout: Layout, samples: Floats, tick: int) -> Scrape:
 # The same as rules of Prometheus
 
 
-def _rules(fleet: _Fleet, expression: str, end: float, pause: int) -> str:
-    """A rule for each condition, as a file of rules is written; YAML takes JSON."""
+def _rules(fleet: _Fleet, way: str, end: float, pause: int) -> str:
+    """A rule for each condition, or one for all, as a file of rules is written; YAML takes JSON."""
+    if way == _FOR_ALL:
+        return _file([_rule(f"avg by (group) (avg_over_time(cpu[5m] @ {end:.3f}))", 75.0)], pause)
+    expression = _EACH[way]
     thresholds = {name: _threshold(number) for number, name in enumerate(fleet.names)}
     return _file(
         [_rule(expression.format(group=name, end=end), above, name) for name, above in thresholds.items()], pause
     )
-
-
-def _rule_for_all(end: float, pause: int) -> str:
-    return _file([_rule(f"avg by (group) (avg_over_time(cpu[5m] @ {end:.3f}))", 75.0)], pause)
 
 
 def _rule(expression: str, threshold: float, group: GroupId | None = None) -> Mapping[str, object]:

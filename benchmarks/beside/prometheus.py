@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from benchmarks.beside.machine import processor
+from benchmarks.report.figures import ROUNDS
 from collector.samples import Floats
 from tests.support.ports import free_tcp_port
 
@@ -44,7 +45,7 @@ class RealPrometheus(NamedTuple):
         return max(map(float, found), default=0.0)
 
     def idle(self) -> float:
-        """Return the cores that it uses while it has no rules, asked as often as `evaluation` asks."""
+        """Return the cores that it uses while it has no rules, asked as often as `evaluations` asks."""
         time.sleep(3.0)  # what was written is not what is measured
         cpu, begun = processor(self.pid), time.monotonic()
         while time.monotonic() - begun < 5.0:
@@ -52,13 +53,13 @@ class RealPrometheus(NamedTuple):
             time.sleep(_LOOK)
         return (processor(self.pid) - cpu) / (time.monotonic() - begun)
 
-    def evaluation(self, rules: str, idle: float, rounds: int = 3) -> float:
-        """Give it these rules instead of others, and return the CPU seconds of one evaluation.
+    def evaluations(self, rules: str, idle: float, rounds: int = ROUNDS) -> tuple[float, ...]:
+        """Give it these rules instead of others, and return the CPU seconds of each of some evaluations.
 
         Args:
             rules: one group of them, in a file.
             idle: the cores that it uses all the same.
-            rounds: over how many evaluations to average.
+            rounds: how many evaluations to measure.
 
         Raises:
             RuntimeError: it evaluates nothing for a minute.
@@ -66,10 +67,12 @@ class RealPrometheus(NamedTuple):
         (self.home / "only.rules").write_text(rules)
         self.reload()
         ended = self.next(self.next(time.time()))  # the first also begins to keep book
-        cpu, begun = processor(self.pid), time.monotonic()
+        spent = []
         for _ in range(rounds):
+            cpu, begun = processor(self.pid), time.monotonic()
             ended = self.next(ended)
-        return (processor(self.pid) - cpu - idle * (time.monotonic() - begun)) / rounds
+            spent.append(processor(self.pid) - cpu - idle * (time.monotonic() - begun))
+        return tuple(spent)
 
     def write(self, body: bytes) -> None:
         """Store what `written` has put together."""

@@ -42,6 +42,7 @@ from trigger.requests import Fleet, GroupState
 
 START = 1_772_355_600.0
 INSTALLATION = "k3f9ab"
+_PATIENT = 10.0
 Values = Callable[[Layout], Floats]
 """What the members of a layout answer now, in its order."""
 
@@ -77,14 +78,16 @@ class CatalogueSlots:
         self.metrics = Metrics(self.runtimes, lambda: self._now().wall)
         self.metrics.took(catalogue, Instant(START))
         reporter = Reporter(self.metrics)
+        self._poller = Poller(clock=self._now, read_secret=_no_secret, sources=[self._source])
         self._decider = Decider(
             runtimes=self.runtimes,
-            poller=Poller(clock=self._now, read_secret=_no_secret, sources=[self._source]),
+            poller=self._poller,
             queue=DecisionQueue(self.store, lambda: catalogue, reporter.decided),
             clock=self._now,
             report=reporter.ticked,
         )
         self._slots = [(slot, Aggregator(catalogue, slot.groups)) for slot in slots_of(catalogue, catalogue.groups)]
+        self._runner = asyncio.Runner()
         self._began = began
 
     @property
@@ -103,16 +106,28 @@ class CatalogueSlots:
         gc.collect()  # once for all slots, outside: the daemon freezes what it has, and collects seldom
         gc.freeze()
         began = time.process_time()
-        asyncio.run(self._all())
+        self._runner.run(self._all())
         return time.process_time() - began
+
+    def fill(self, values: Values, interval: float) -> None:
+        """Put what members answer at one tick into the windows of every slot, and decide nothing."""
+        self._source.values = values
+        self._seconds += interval
+        self._runner.run(self._filled())
 
     def close(self) -> None:
         """Close the store."""
+        self._runner.close()
         self.store.close()
 
     async def _all(self) -> None:
         for slot, aggregator in self._slots:
             await self._tick(slot, aggregator)
+
+    async def _filled(self) -> None:
+        for slot, aggregator in self._slots:
+            rosters = {group: self.runtimes[group].roster(self._now().wall) for group in slot.groups}
+            aggregator.take(await self._poller.poll(self._catalogue, rosters, timeout=_PATIENT))
 
     async def _tick(self, slot: Slot, aggregator: Aggregator) -> None:
         await self._decider.tick(slot, self._catalogue, aggregator, self._now().steady)
