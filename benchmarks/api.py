@@ -18,7 +18,7 @@ from benchmarks.beside.sending import Sent, figures_of, run_client, send, sent_b
 from benchmarks.report.figures import Measured, at_most
 
 _RATE = 2000.0
-_SECONDS = 12.0
+_SECONDS = 8.0
 _GROUPS = 100
 _MEMBERS = 4
 _TOKENS = 3

@@ -1,7 +1,7 @@
 """From a breach to the call of the cloud: every group breaches at once, and calls take a second.
 
-The cloud writes down when each call arrives. The processor time is the daemon's, from the push until every new member
-serves, less what it takes at rest.
+The cloud writes down when each call arrives. The processor time is all of the daemon's, from the push until every new
+member serves.
 """
 
 from __future__ import annotations
@@ -40,15 +40,12 @@ def run(part: int = 1) -> Iterator[Measured]:
 def _measured(daemon: RunningDaemon, names: list[str], interval: float) -> Iterator[Measured]:
     daemon.served(len(names) * _MEMBERS)
     daemon.push(names, 500)
-    time.sleep(interval)
+    time.sleep(interval)  # every group decides once at rest
     cpu = processor(daemon.pid)
-    time.sleep(interval)
-    at_rest = (processor(daemon.pid) - cpu) / interval
-    cpu, began = processor(daemon.pid), time.monotonic()
     daemon.push(names, 900)
     pushed = time.time()
     daemon.served(len(names) * (_MEMBERS + 1))
-    spent = processor(daemon.pid) - cpu - at_rest * (time.monotonic() - began)
+    spent = processor(daemon.pid) - cpu
     after = sorted(at - pushed for at in _calls(daemon.state / "simulated" / "sim.jsonl"))
     what = f"{len(names):,} groups breach at once, calls of {_CALL:g} s, interval {interval:g} s"
     yield once(f"{what}: to the cloud's call, p50", after[len(after) // 2], "s")

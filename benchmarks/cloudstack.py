@@ -24,9 +24,9 @@ from benchmarks.report.figures import Measured, at_most
 
 _GROUPS = 1_000
 _CONNECTIONS = 16
-_ONE = ("listAutoScaleVmGroups id=…", 500.0, 20.0)
+_ONE = ("listAutoScaleVmGroups id=…", 500.0, 10.0)
 """What is asked, how often in a second, and for how many seconds."""
-_ALL = ("listAutoScaleVmGroups, unpaged", 20.0, 10.0)
+_ALL = ("listAutoScaleVmGroups, unpaged", 20.0, 5.0)
 _MODEL = """\
 counters: {orders: {push: ORDERS, per: group, range: [0, 1000]}}
 conditions:

@@ -6,12 +6,13 @@ pushed: nothing fires, so what is measured is the cost of watching.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Iterator
 
 from benchmarks.beside.machine import processor, resident
-from benchmarks.beside.running import running
+from benchmarks.beside.running import RunningDaemon, running
 from benchmarks.report.figures import Measured, at_most, once
 
 MEMBERS = 4
@@ -33,21 +34,30 @@ _CORE, _MEMORY = at_most(4.0), at_most(180.0)
 
 
 def run(part: int = 1) -> Iterator[Measured]:
-    """Measure a daemon of one group and one of 1,000, for half a minute each, once all members serve."""
-    for groups in sorted({1, max(1000 // part, 1)}):
-        yield from _measure(groups, watch=_WATCH / part)
+    """Measure a daemon of one group and one of 1,000 for the same half minute, once all members serve."""
+    sizes, watch = sorted({1, max(1000 // part, 1)}), _WATCH / part
+    with contextlib.ExitStack() as together:
+        daemons = [together.enter_context(_serving(groups)) for groups in sizes]
+        time.sleep(watch)  # what members cost that have just come is not the idle state
+        before = [(daemon.metrics(), processor(daemon.pid)) for daemon in daemons]
+        time.sleep(watch)
+        for groups, daemon, (metrics, cpu) in zip(sizes, daemons, before, strict=True):
+            yield from _figures(groups, daemon, metrics, processor(daemon.pid) - cpu, watch)
 
 
-def _measure(groups: int, watch: float) -> Iterator[Measured]:
+@contextlib.contextmanager
+def _serving(groups: int) -> Iterator[RunningDaemon]:
     names = [f"g{number}" for number in range(groups)]
     with running(_HEADER + "".join(map(_group, names)), names) as daemon:
         daemon.served(groups * MEMBERS)
         daemon.push(names, 500)
-        time.sleep(watch)  # what members cost that have just come is not the idle state
-        before, cpu = daemon.metrics(), processor(daemon.pid)
-        time.sleep(watch)
-        spent = processor(daemon.pid) - cpu
-        after, memory = daemon.metrics(), resident(daemon.pid)
+        yield daemon
+
+
+def _figures(
+    groups: int, daemon: RunningDaemon, before: dict[str, float], spent: float, watch: float
+) -> Iterator[Measured]:
+    after, memory = daemon.metrics(), resident(daemon.pid)
     what, goals = f"idle daemon, {groups:,} groups of {MEMBERS}", groups == 1000
     yield once(f"{what}: resident memory", memory, "MiB", goal=_MEMORY if goals else None)
     yield once(f"{what}: processor", 100 * spent / watch, "% of a core", goal=_CORE if goals else None)

@@ -31,7 +31,7 @@ _TICKS = 1_000
 
 def run(part: int = 1) -> Iterator[Measured]:
     """Measure each size in a process of its own, whose memory is only this."""
-    grown = []
+    grown, memory = [], []
     for size in SIZES:
         groups = max(size // part, 1)
         cost = _measured(groups, MEMBERS, part)
@@ -40,13 +40,15 @@ def run(part: int = 1) -> Iterator[Measured]:
         yield tick
         yield Figure(job=f"{what}: memory, each group", unit="bytes", samples=(cost.memory / groups,))
         grown.append(tick)
+        memory.append(cost.memory)
     first, last = SIZES[1], SIZES[-1]
     yield times(f"each of {last:,} groups to each of {first:,}", grown[-1], grown[1], goal=at_most(1.1))
-    yield from _members(max(first // part, 1), part)
+    yield from _members(max(first // part, 1), memory[1], part)
 
 
-def _members(groups: int, part: int) -> Iterator[Measured]:
-    few, many = (_measured(groups, members, part).memory for members in (MEMBERS, _MORE))
+def _members(groups: int, few: float, part: int) -> Iterator[Measured]:
+    """Tell members from groups: ``few`` are the bytes of as many groups of few members."""
+    many = _measured(groups, _MORE, part).memory
     each = (many - few) / groups / (_MORE - MEMBERS)
     yield Figure(job=f"{groups:,} groups: memory, each further member", unit="bytes", samples=(each,))
     alone = few / groups - MEMBERS * each
