@@ -33,6 +33,8 @@ RESTLESS, HOURS = 6, 24
 """A block of history is full after a day: until then more of its last page is empty."""
 STORY = 10
 """Ticks of 30 s between two changes of a group's story."""
+_FEWEST = 6
+"""Hours after which the used pages have grown, where only a part is run."""
 _BUDGET = 2**30
 _MANY = 1000
 _DAY = 288 * _MANY
@@ -42,8 +44,9 @@ _DAY = 288 * _MANY
 def run(part: int = 1) -> Iterator[Measured]:
     """Measure on the disk of the temporary directory: it sets the rate of durable writes, not the code."""
     yield from (once(*figure) for figure in _writes(part))
-    yield from _history(max(HOURS // part, 3), refused=False)
-    yield from _history(max(HOURS // part, 3), refused=True)
+    hours = max(HOURS // part, _FEWEST)
+    yield from _history(hours, refused=False)
+    yield from _history(hours, refused=True)
 
 
 def _history(hours: int, *, refused: bool) -> Iterator[Measured]:
