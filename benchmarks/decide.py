@@ -52,7 +52,7 @@ _CLOUD = SimulatedCloud(
 
 
 def run(part: int = 1) -> Iterator[Measured]:
-    """Measure ticks of all groups, a scrape of their metrics, and what groups cost that breach at once."""
+    """Measure ticks of all groups, and what groups cost that breach at once."""
     yield from _ticks(GROUPS // part)
     yield from _breach(BREACHING // part)
 
@@ -61,22 +61,17 @@ def _ticks(groups: int) -> Iterator[Measured]:
     catalogue = catalogue_of(groups)
     with tempfile.TemporaryDirectory(prefix="ttb") as place, slots.running(catalogue, MEMBERS, Path(place)) as daemon:
         for value, what, goal in ((50.0, "nothing fires", 0.3), (95.0, "every group scales out", 1.0)):
-            spent = [daemon.tick(_all_answer(value), INTERVAL) for _ in range(ROUNDS + 3)][3:]  # windows fill meanwhile
+            spent = [daemon.tick(all_answer(value), INTERVAL) for _ in range(ROUNDS + 3)][3:]  # windows fill meanwhile
             job = f"{groups:,} groups x 4 conditions, samples to stored decisions, {what}"
             yield Figure(job=job, unit="CPU-s", samples=tuple(spent), goal=at_most(goal * groups / GROUPS))
             yield Figure(job=f"  each group, {what}", unit="CPU-us", samples=_each(spent, groups))
-            daemon.metrics.text()
-            daemon.tick(_all_answer(value + 1.0), INTERVAL)
-            scraped = [_cpu(daemon.metrics.text), _cpu(daemon.metrics.text)]
-            yield once(f"  a scrape after a tick, each group, {what}", 1e6 * scraped[0] / groups, "CPU-us")
-            yield once(f"  a scrape before the next tick, each group, {what}", 1e6 * scraped[1] / groups, "CPU-us")
         sizes = {runtime.state.desired for runtime in daemon.runtimes.values()}
         assert min(size or 0 for size in sizes) > MEMBERS, "every group was to scale out"
         yield once("  memory of groups, windows and explanations", daemon.memory(), "MiB")
         yield once("  slots", daemon.count, "")
         explanation = next(iter(daemon.runtimes.values())).explanation
         assert explanation is not None
-        words = _cpu(lambda: [say(explanation, Instant(slots.START)) for _ in range(_WORDS)])
+        words = cpu_of(lambda: [say(explanation, Instant(slots.START)) for _ in range(_WORDS)])
         yield once("one explanation in words", 1e6 * words / _WORDS, "CPU-us")
 
 
@@ -98,9 +93,9 @@ def _breach(groups: int) -> Iterator[Measured]:
         for runtime in daemon.runtimes.values():
             converger.run(runtime.stored())
         for _ in range(3):
-            daemon.tick(_all_answer(50.0), INTERVAL)
-        decided = [daemon.tick(_all_answer(95.0), INTERVAL) for _ in range(2)]  # of a window of two ticks, both
-        passes = _cpu(lambda: [converger.run(runtime.stored()) for runtime in daemon.runtimes.values()])
+            daemon.tick(all_answer(50.0), INTERVAL)
+        decided = [daemon.tick(all_answer(95.0), INTERVAL) for _ in range(2)]  # of a window of two ticks, both
+        passes = cpu_of(lambda: [converger.run(runtime.stored()) for runtime in daemon.runtimes.values()])
         assert {runtime.state.desired for runtime in daemon.runtimes.values()} == {MEMBERS + 1}, (
             "every group was to breach"
         )
@@ -123,14 +118,15 @@ def _each(spent: Sequence[float], groups: int) -> tuple[float, ...]:
     return tuple(1e6 * seconds / groups for seconds in spent)
 
 
-def _cpu(call: Callable[[], object]) -> float:
+def cpu_of(call: Callable[[], object]) -> float:
     """Return the processor seconds of a call, of all threads."""
     began = time.process_time()
     call()
     return time.process_time() - began
 
 
-def _all_answer(value: float) -> slots.Values:
+def all_answer(value: float) -> slots.Values:
+    """Let every member answer this to everything."""
     return lambda layout: np.full(len(layout.series), value)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.report import results
 from benchmarks.report.figures import Figure, NotMeasured
+from benchmarks.report.listing import module_of, names
 from benchmarks.report.results import Benched, Machine, Results
 from benchmarks.report.text import goal, number, percent
 
@@ -57,8 +58,7 @@ def page(of: Results, about: dict[str, str]) -> str:
 
 def summaries() -> dict[str, str]:
     """The first paragraph of each benchmark's docstring."""
-    modules = {path.stem: f"benchmarks.{path.stem}" for path in sorted(Path(__file__).parents[1].glob("[a-z]*.py"))}
-    return {name: _first(inspect.getdoc(importlib.import_module(module)) or "") for name, module in modules.items()}
+    return {name: _first(inspect.getdoc(importlib.import_module(module_of(name))) or "") for name in names()}
 
 
 def _first(doc: str) -> str:

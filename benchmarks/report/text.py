@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import floor, log10
 
 from benchmarks.report.figures import OURS, Figure, Measured, NotMeasured, spread
+from benchmarks.report.results import Benched
 
 
 def line(measured: Measured) -> str:
@@ -17,6 +18,15 @@ def line(measured: Measured) -> str:
     median = f"{number(measured.median)} {measured.unit}"
     rest = [part for part in (_between(measured.samples), _memory(measured), goal(measured)) if part]
     return f"  {measured.job + by:<86} {median:>18}  {' · '.join(rest)}".rstrip()
+
+
+def summary(benched: Benched) -> str:
+    """Say what a benchmark took, as `make bench` prints it below its figures."""
+    before, after = benched.load
+    return (
+        f"  ({benched.seconds:.0f} s, {benched.cpu:.1f} CPU-s, {benched.memory:,.0f} MiB at most, load {before:.1f} "
+        f"before and {after:.1f} after)"
+    )
 
 
 def number(value: float) -> str:

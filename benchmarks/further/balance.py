@@ -23,7 +23,7 @@ from handler.ports.balancer import Batched, MemberMove, RegistrationChange
 from tests.support.daemon import Daemon, a_daemon
 from tests.support.haproxy import Haproxy, running_haproxy
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[2]
 _MANY, _FEW = 20, 5
 _TOGETHER = 100
 _WORKERS, _EACH = 20, 50
