@@ -18,7 +18,7 @@ from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import Ints
 from trigger.decide import decide
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings, Terms
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.outlook import Outlook
 from trigger.forecast.shadows import AFTER_GROWTH, Preference, wanted
@@ -63,11 +63,11 @@ def forecast(
     return decided
 
 
-def _shown(lanes: Sequence[_Lane], load: Floats, rate: Floats, number: int) -> Shown:
+def _shown(lanes: Sequence[_Lane], load: Floats, rate: Floats, number: int) -> MemberReadings:
     """Return the load of each member, and its utilisation in percent, which is 100 at most."""
     serving = np.array([lane.serving(number) for lane in lanes])
     utilisation = np.minimum(load / serving * WITHIN_SLO / SATURATES, 1.0)
-    return Shown(rate / serving, 100.0 * utilisation)
+    return MemberReadings(rate / serving, 100.0 * utilisation)
 
 
 def _at(series: Floats, number: int) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from config.units import GroupId, PolicyId
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings, Terms
 from trigger.forecast.horizons import Horizons
 from trigger.forecast.memory import LoadMemory
 from trigger.forecast.outlook import new_state, step
@@ -52,5 +52,5 @@ def _learning(groups: int, steps: int) -> float:
         if number == _BEGUN:
             began = time.process_time()
         load = 200.0 + noise.standard_normal(groups)
-        cohort.take(load, Shown(load / 20.0, 3.5 * load / 10.0))
+        cohort.take(load, MemberReadings(load / 20.0, 3.5 * load / 10.0))
     return (time.process_time() - began) / steps

@@ -22,7 +22,7 @@ _SILENCE = (Reply.TIMEOUT, Reply.REFUSED, Reply.UNREACHABLE, Reply.STALE)
 """No answer, or none for long. Every other failure is an answer without a value."""
 
 
-Asked = Mapping[str, Set[MemberName]]
+AskedMembers = Mapping[str, Set[MemberName]]
 """Members of one group that were asked, by the name of the source."""
 
 
@@ -38,16 +38,16 @@ class Unanswered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class PolledChannels:
     """One group's channels at its last poll."""
 
     at: Instant | None = None
     """When that poll began; ``None``: there was none."""
-    asked: Asked = field(default_factory=lambda: MappingProxyType({}))
+    asked: AskedMembers = field(default_factory=lambda: MappingProxyType({}))
     unanswered: Mapping[Channel, Unanswered] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def asked_directly(hearing: OutageLayout, words: Set[str]) -> Mapping[GroupId, Asked]:
+def asked_directly(hearing: OutageLayout, words: Set[str]) -> Mapping[GroupId, AskedMembers]:
     """Return the members of each group that were asked by some sources.
 
     Args:
@@ -57,7 +57,9 @@ def asked_directly(hearing: OutageLayout, words: Set[str]) -> Mapping[GroupId, A
     return {group: {word: asked[word] for word in words & asked.keys()} for group, asked in hearing.members.items()}
 
 
-def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, own: Asked) -> Heard:
+def heard(
+    before: PolledChannels, scrape: Scrape, hearing: OutageLayout, group: GroupId, own: AskedMembers
+) -> PolledChannels:
     """Return a group's channels of some sources after one more poll.
 
     Args:
@@ -71,7 +73,7 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
     at, channel, reply = scrape.at.wall, hearing.channel[rows], scrape.reply[rows]
     ok = np.isin(reply, _ANSWERS)
     if not own or ok.all():
-        return Heard(at=at, asked=own)
+        return PolledChannels(at=at, asked=own)
     answered = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)  # one more, for index -1
     answered[channel[ok]] = True
     spoke = np.zeros(len(hearing.channels) + 1, dtype=np.bool_)
@@ -82,20 +84,20 @@ def heard(before: Heard, scrape: Scrape, hearing: OutageLayout, group: GroupId, 
         if each.member is not None and each.source in own:
             since = None if spoke[place] else _silent_since(before, each, at)
             unanswered[each] = Unanswered(heard_at=_last(before, each), silent_since=since)
-    return Heard(at=at, asked=own, unanswered=unanswered)
+    return PolledChannels(at=at, asked=own, unanswered=unanswered)
 
 
-def all_heard(at: Instant, own: Asked) -> Heard:
+def all_heard(at: Instant, own: AskedMembers) -> PolledChannels:
     """Return what `heard` does where every question about the group was answered at the poll that began ``at``."""
-    return Heard(at=at, asked=own)
+    return PolledChannels(at=at, asked=own)
 
 
-def _silent_since(before: Heard, channel: Channel, at: Instant) -> Instant:
+def _silent_since(before: PolledChannels, channel: Channel, at: Instant) -> Instant:
     missed = before.unanswered.get(channel)
     return at if missed is None or missed.silent_since is None else missed.silent_since
 
 
-def _last(before: Heard, channel: Channel) -> Instant | None:
+def _last(before: PolledChannels, channel: Channel) -> Instant | None:
     missed = before.unanswered.get(channel)
     if missed is not None:
         return missed.heard_at

@@ -29,7 +29,7 @@ class Channel(NamedTuple):
     member: MemberName | None
 
 
-Asked = tuple[GroupId, CounterId]
+GroupCounter = tuple[GroupId, CounterId]
 """One counter of one group."""
 
 
@@ -39,7 +39,7 @@ class Silence:
 
     since: Mapping[Channel, Instant] = field(default_factory=lambda: MappingProxyType({}))
     """Silent channels, each with the begin of the first poll that it did not answer."""
-    lost: Mapping[Asked, Instant] = field(default_factory=lambda: MappingProxyType({}))
+    lost: Mapping[GroupCounter, Instant] = field(default_factory=lambda: MappingProxyType({}))
     """Counters without an answer, likewise."""
 
     @property
@@ -82,7 +82,7 @@ class OutageLayout:
     channels: Sequence[Channel]
     channel: _Ints
     """(series,) index of its channel; -1: its absence is no outage."""
-    counters: Sequence[Asked]
+    counters: Sequence[GroupCounter]
     counter: _Ints
     """(series,) index of its counter."""
     rows: Mapping[GroupId, slice]
@@ -99,7 +99,7 @@ def hearing_of(layout: Layout, words: Mapping[CounterId, str]) -> OutageLayout:
         words: the name of each counter's source; a counter without one may be absent without an outage.
     """
     channels: dict[Channel, int] = {}
-    counters: dict[Asked, int] = {}
+    counters: dict[GroupCounter, int] = {}
     bounds: dict[GroupId, list[int]] = {}
     channel, counter = np.empty(len(layout.series), dtype=np.intp), np.empty(len(layout.series), dtype=np.intp)
     for row, series in enumerate(layout.series):

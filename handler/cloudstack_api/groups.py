@@ -28,7 +28,7 @@ from handler.cloudstack_api.handles import Key
 from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.profiles import grace_of
 from handler.cloudstack_api.relations import is_disabled, is_off
-from handler.cloudstack_api.rendering import Prepared, Shown
+from handler.cloudstack_api.rendering import RenderedFields, Shown
 from handler.cloudstack_api.view import View, shown_time
 from handler.operations.size_operations import PauseGroup, ResumeGroup
 from handler.planning.status import MemberState
@@ -45,7 +45,7 @@ def shown(view: View, entity_id: str) -> Shown:
     state, count = state_of(view, GroupId(entity_id)), available(view, GroupId(entity_id))
     last = view.kept.groups.get(entity_id)
     if last is None or last[:2] != (state, count):
-        last = state, count, Prepared(_fields(view, entity_id, state, count))
+        last = state, count, RenderedFields(_fields(view, entity_id, state, count))
         view.kept.groups[entity_id] = last
     return last[2]
 

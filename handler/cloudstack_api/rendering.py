@@ -35,7 +35,7 @@ class RenderedAnswer:
     """The text of an error; CloudStack's console shows it from the header ``X-Description``."""
 
 
-class Prepared(dict[str, Value]):
+class RenderedFields(dict[str, Value]):
     """Fields whose JSON is written once: in a long list, most objects are as they were at the last request."""
 
     @cached_property
@@ -91,7 +91,7 @@ def without_nothing(content: Shown) -> dict[str, Value]:
 def _text(value: Value) -> str:
     """Write a field of the topmost object as JSON; of a list, each object by itself."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{','.join(each.text if isinstance(each, Prepared) else _json(each) for each in value)}]"
+        return f"[{','.join(each.text if isinstance(each, RenderedFields) else _json(each) for each in value)}]"
     return _json(value)
 
 

@@ -15,7 +15,7 @@ from handler.cloudstack_api.faults import unknown_id
 from handler.cloudstack_api.handles import Handles, Key
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
 from handler.cloudstack_api.parameters import Arguments
-from handler.cloudstack_api.rendering import Prepared, Shown
+from handler.cloudstack_api.rendering import RenderedFields, Shown
 from handler.engine.declared import Declaration
 from handler.identity.actors import Actor
 from handler.ports.cloudstack_api import StoredHandle
@@ -30,7 +30,7 @@ _SECTIONS: Final = tuple(Section)
 class AnswerCache:
     """What answers share for as long as neither the declaration nor a handle changes."""
 
-    groups: dict[str, tuple[str, int, Prepared]] = field(default_factory=dict)
+    groups: dict[str, tuple[str, int, RenderedFields]] = field(default_factory=dict)
     """The groups as they were last shown, each with its state and number of members."""
     order: dict[Section, tuple[str, ...]] = field(default_factory=dict)
     """Every id of a section, newest first."""

@@ -95,7 +95,7 @@ def with_obstacles(obstacles: tuple[str, ...], done: Pass) -> Pass:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Left:
+class BudgetLeft:
     """What one budget leaves: fewer creates come first."""
 
     creates: int
@@ -104,7 +104,7 @@ class Left:
     """Which budget it is, and what it allows."""
 
 
-def budgets_left(stored: StoredGroup, used: Creates) -> tuple[Left, Left]:
+def budgets_left(stored: StoredGroup, used: Creates) -> tuple[BudgetLeft, BudgetLeft]:
     """Return what the budgets of a group and its cloud leave: the least of all, and the least of the hourly ones."""
     group, cloud, most = stored.definition.group, stored.definition.cloud.id, stored.granted
     under_way = (
@@ -120,9 +120,9 @@ def budgets_left(stored: StoredGroup, used: Creates) -> tuple[Left, Left]:
     return min(hourly, at_once, key=lambda left: left.creates), hourly
 
 
-def _left(most: int | None, used: int, of: str, key: str, how: str) -> Left:
+def _left(most: int | None, used: int, of: str, key: str, how: str) -> BudgetLeft:
     creates = "creation" if most == 1 else "creations"
-    return Left(max((most or 0) - used, 0), f"{of}.budget.{key} allows {most} {creates} {how}")
+    return BudgetLeft(max((most or 0) - used, 0), f"{of}.budget.{key} allows {most} {creates} {how}")
 
 
 def seen_only(stored: StoredGroup, world: World, planned: Plan, used: Creates) -> Pass:

@@ -21,7 +21,7 @@ from config.settings import loose_secrets
 from config.units import ROOT_ACCOUNT, AccountId, GroupId
 from handler import logs
 from handler.ports.declarations import AppliedFile, EntityChange
-from handler.ports.store import Edited, Store
+from handler.ports.store import FileChange, Store
 from handler.runtime.definitions import definitions
 
 _LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the API have all
@@ -253,7 +253,7 @@ def _beside_others(changes: Collection[EntityChange], error: DeclarationError) -
     return DeclarationError((Problem(file=file, line=line, column=1, message=message),))
 
 
-def log_declared(declared: Declaration, edited: Edited) -> None:
+def log_declared(declared: Declaration, edited: FileChange) -> None:
     """Write into the log what came into force. It looks at files of secrets."""
     catalogue = declared.catalogue
     for warning in loose_secrets(catalogue):

@@ -11,7 +11,7 @@ from handler import logs
 from handler.engine.engine import Engine
 from handler.leasing.workers import NO_WORKERS, ClusterStatus
 from handler.operations.lookup import runtime_of
-from handler.planning.status import Adopted, Adoption, StoreStatus
+from handler.planning.status import AdoptedGroup, Adoption, StoreStatus
 from handler.runtime.clock import boot_id
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.guards.outdated_requests import confirmed
@@ -64,7 +64,7 @@ class StoreAdmin:
             runtime.wake.set()
         return claim.text
 
-    async def _adopt_all(self, by: str) -> tuple[Adopted, ...]:
+    async def _adopt_all(self, by: str) -> tuple[AdoptedGroup, ...]:
         doubted = [runtime for runtime in self._engine.runtimes.values() if runtime.state.older is not None]
         return tuple([await self._adopt(runtime, by) for runtime in sorted(doubted, key=lambda runtime: runtime.id)])
 
@@ -72,7 +72,7 @@ class StoreAdmin:
         """Write to the store what is only in memory, for example before a backup."""
         await asyncio.to_thread(self._engine.parts.store.flush)
 
-    async def _adopt(self, runtime: GroupRuntime, by: str) -> Adopted:
+    async def _adopt(self, runtime: GroupRuntime, by: str) -> AdoptedGroup:
         store = self._engine.parts.store
         async with self._engine.keeper.between(runtime):  # a running pass would find its old data and doubt again
             older, now = runtime.state.older, self._engine.parts.clock()
@@ -81,7 +81,7 @@ class StoreAdmin:
             await asyncio.to_thread(store.raise_sequence, runtime.id, older.sequence)  # first: else names repeat
             message = f"size {runtime.state.desired}, {older.found} members found"
             await self._engine.queue.change(runtime, confirmed, act="store_adopted", by=by, message=message, at=now)
-        return Adopted(group=runtime.id, desired=runtime.state.desired, stored=older.stored, found=older.found)
+        return AdoptedGroup(group=runtime.id, desired=runtime.state.desired, stored=older.stored, found=older.found)
 
 
 class ClusterAdmin:

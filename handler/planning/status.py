@@ -159,11 +159,11 @@ class Adoption:
 
     claim: str | None
     """The claim of this daemon now; ``None``: none, or only one group was named."""
-    groups: tuple[Adopted, ...]
+    groups: tuple[AdoptedGroup, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adopted:
+class AdoptedGroup:
     """A group whose store a person has confirmed."""
 
     group: GroupId

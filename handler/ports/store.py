@@ -101,7 +101,7 @@ EDITED = "edited"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
+class FileChange:
     """A file that comes into force, and what was edited in it since the one before."""
 
     by: str
@@ -181,7 +181,7 @@ class Store(
         self,
         definitions: Sequence[Definition],
         at: Instant,
-        edited: Edited | None = None,
+        edited: FileChange | None = None,
         over: DeclaredOverApi = NOTHING_OVER_API,
         *,
         lost: bool = False,

@@ -17,7 +17,7 @@ from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import TickFrames
 from aggregator.frames import Frame, WindowKey
 from aggregator.specs import observed_keys
-from collector.outages.heard import Asked, all_heard, asked_directly
+from collector.outages.heard import AskedMembers, all_heard, asked_directly
 from collector.outages.heard import heard as heard_by
 from collector.outages.misses import without
 from collector.outages.outages import OutageLayout, hearing_of, troubled
@@ -105,7 +105,7 @@ class Decider:
         """Slots whose tick came due while no daemon ran."""
         self._aggregators: dict[tuple[GroupId, ...], Aggregator] = {}
         self._hearings: dict[tuple[GroupId, ...], OutageLayout] = {}
-        self._asked: dict[tuple[GroupId, ...], Mapping[GroupId, Asked]] = {}
+        self._asked: dict[tuple[GroupId, ...], Mapping[GroupId, AskedMembers]] = {}
         self._judgings: dict[tuple[GroupId, ...], LastTruths] = {}
         self._observed: dict[tuple[GroupId, ...], Mapping[GroupId, tuple[WindowKey, ...]]] = {}
         self._tasks: list[asyncio.Task[None]] = []

@@ -14,7 +14,7 @@ from config.model.edits import used
 from config.units import BalancerId, GroupId
 from handler.planning.attachments import Attachment, attached
 from handler.planning.desired import Definition
-from handler.ports.store import Edited, Store
+from handler.ports.store import FileChange, Store
 from handler.ports.stored import StoredGroup
 
 
@@ -66,12 +66,12 @@ def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definiti
     return [_declared(catalogue, group, before.get(group), store) for group in sorted(catalogue.groups)]
 
 
-def edited_by(by: str, catalogue: Catalogue, store: Store, file: Path) -> Edited:
+def edited_by(by: str, catalogue: Catalogue, store: Store, file: Path) -> FileChange:
     """What was edited since a file was taken before; nothing where none was. Reads the store."""
     before = store.statement()
     after = Statement(values=catalogue.written, used=used(catalogue))
     found = () if before is None else edits(before, after, catalogue.sites, str(file))
-    return Edited(by=by, statement=after, edits=found)
+    return FileChange(by=by, statement=after, edits=found)
 
 
 def _declared(catalogue: Catalogue, group: GroupId, before: StoredGroup | None, store: Store) -> Definition:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aggregator.frames import Cell, WindowKey
-from collector.outages.heard import Heard
+from collector.outages.heard import PolledChannels
 from collector.outages.misses import Miss
 from collector.outages.outages import Channel, Silence
 from collector.targets import MemberTarget as PolledMember
@@ -120,7 +120,7 @@ class GroupRuntime:
     story: Story | None = None
     """What the last tick showed; ``None``: its explanation says it."""
     silence: Silence = field(default_factory=Silence)
-    heard: Heard = field(default_factory=Heard)
+    heard: PolledChannels = field(default_factory=PolledChannels)
     """When members last answered the sources that ask them directly."""
     unheard: tuple[Channel, ...] = ()
     """Silent for more than ten intervals."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import assert_never
 
-from collector.outages.heard import Heard
+from collector.outages.heard import PolledChannels
 from collector.outages.misses import misses_of
 from collector.outages.outages import OutageBegan, OutageEnded, OutageLayout, observe, unheard
 from collector.outages.remedies import remedy
@@ -81,7 +81,7 @@ def direct_sources(catalogue: Catalogue) -> Set[str]:
     return {source_word(counter) for counter in of_members} - others
 
 
-def hearings_of(heard: Heard) -> Sequence[MemberHearing]:
+def hearings_of(heard: PolledChannels) -> Sequence[MemberHearing]:
     """Return the answers of a group's last poll in the form that convergence uses as evidence."""
     if heard.at is None:
         return ()

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 from config.document.statement import Statement
 from config.model.edits import Edit
 from config.units import GroupId, Instant
-from handler.ports.store import EDITED, Edited, GroupEdit
+from handler.ports.store import EDITED, FileChange, GroupEdit
 from handler.store.schema import edits, notes, statements
 from handler.store.upserts import insert_or_update
 
@@ -34,7 +34,7 @@ def read_edits(connection: Connection, group: GroupId, limit: int) -> tuple[Grou
     return tuple(GroupEdit(at=row.at, by=row.by, edits=row.edits) for row in rows)
 
 
-def write_edited(connection: Connection, edited: Edited, known: Collection[GroupId], at: Instant) -> None:
+def write_edited(connection: Connection, edited: FileChange, known: Collection[GroupId], at: Instant) -> None:
     """Replace the statement, and write the edits into the history of every group that existed before."""
     _STATE.write(connection, {"id": 1, "body": _written(edited.statement)})
     by_group: dict[GroupId, list[Edit]] = {}

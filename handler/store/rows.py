@@ -16,7 +16,7 @@ from handler.planning.launches import LaunchId
 from handler.planning.status import StateSince
 from handler.planning.world import Phase, Record
 from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
-from handler.ports.store import Edited
+from handler.ports.store import FileChange
 from handler.ports.stored import StoredGroup
 from handler.store.create_tally import HOUR, Creation
 from handler.store.declared import overrides, revise
@@ -120,7 +120,7 @@ def declare(
     connection: Connection,
     definitions: Sequence[Definition],
     at: Instant,
-    edited: Edited | None,
+    edited: FileChange | None,
     over: DeclaredOverApi = NOTHING_OVER_API,
     *,
     lost: bool = False,

@@ -19,7 +19,7 @@ from handler.planning.launches import Claim
 from handler.planning.status import StateSince
 from handler.ports.declarations import NOTHING_OVER_API, DeclaredOverApi
 from handler.ports.held_clock import ClockDifference
-from handler.ports.store import Edited
+from handler.ports.store import FileChange
 from handler.ports.stored import (
     EVERY_KIND,
     Event,
@@ -137,7 +137,7 @@ class SqlStore(
         self,
         definitions: Sequence[Definition],
         at: Instant,
-        edited: Edited | None = None,
+        edited: FileChange | None = None,
         over: DeclaredOverApi = NOTHING_OVER_API,
         *,
         lost: bool = False,

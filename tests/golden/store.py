@@ -36,7 +36,7 @@ from handler.ports.held_clock import ClockDifference
 from handler.ports.identity import StoredCall, StoredToken, StoredUser
 from handler.ports.notices import Filed
 from handler.ports.settings import AppliedSettings
-from handler.ports.store import Edited
+from handler.ports.store import FileChange
 from handler.ports.stored import Event, StoredTick
 from handler.recording.events import RecordingSelection, write_events
 from handler.store.packing import LEAST
@@ -107,7 +107,7 @@ def fill_everything(store: SqliteStore) -> None:
     store.abandon(act, replace(filled(Abandoned), group=WEB, cloud=LOCAL), ())
     store.file_notices((filled(Filed),))
     statement = Statement(values={("groups", "web", "max"): "10"}, used={WEB: frozenset({("groups", "web")})})
-    edited = Edited(by="ada", statement=statement, edits=(_EDIT,), applied=filled(AppliedFile))
+    edited = FileChange(by="ada", statement=statement, edits=(_EDIT,), applied=filled(AppliedFile))
     store.declare((a_definition("web"),), at(92), edited)
     store.declare((a_definition("web"),), at(92), None, DeclaredOverApi(revision=a_revision()))
     store.save_fleet_pause(filled(FleetPause), "pause_all", "ada", "maintenance", at(93))

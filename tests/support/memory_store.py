@@ -27,7 +27,7 @@ from handler.planning.world import Phase, Record
 from handler.ports.alerts import AlertStatus, Delivery, StoredHook
 from handler.ports.held_clock import ClockDifference
 from handler.ports.notices import DecisionNotice, Filed, Notice, Tried
-from handler.ports.store import Edited, GroupEdit
+from handler.ports.store import FileChange, GroupEdit
 from handler.ports.stored import (
     EVERY_KIND,
     Creates,
@@ -77,7 +77,7 @@ class MemoryStore(MemoryUsers):
     """The newest first."""
     bound: dict[tuple[GroupId, BalancerId], BalancerProvision] = field(default_factory=dict)
     stated: Statement | None = None
-    edited: list[tuple[Instant, Edited]] = field(default_factory=list)
+    edited: list[tuple[Instant, FileChange]] = field(default_factory=list)
     after_write: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ class MemoryStore(MemoryUsers):
         return tuple(each for each in edits if each.edits)[:limit]
 
     def declare(
-        self, definitions: Sequence[Definition], at: Instant, edited: Edited | None = None, *, lost: bool = False
+        self, definitions: Sequence[Definition], at: Instant, edited: FileChange | None = None, *, lost: bool = False
     ) -> None:
         with self._write("declare"):
             if edited is not None:

@@ -39,7 +39,7 @@ class Terms:
     """``None``: there is no calendar."""
 
 
-class Shown(NamedTuple):
+class MemberReadings(NamedTuple):
     """What the members of some lanes show at a step: (lane,) each; NaN: not known."""
 
     load: Floats
@@ -81,7 +81,7 @@ class ForecastCohort:
         """The number of the newest step."""
         return self.memory.step
 
-    def take(self, load: Floats, shown: Shown | None = None) -> None:
+    def take(self, load: Floats, shown: MemberReadings | None = None) -> None:
         """Go on by one step.
 
         Args:

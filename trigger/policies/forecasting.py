@@ -31,7 +31,7 @@ from config.model.catalogue import Catalogue, Condition, Group, Policy
 from config.units import GroupId, Instant, Seconds
 from trigger.conditions.timers import LONGEST_GAP
 from trigger.forecast.carrying import Carried, LevelToKeep
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms, joined
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings, Terms, joined
 from trigger.forecast.horizons import DAY, STEP, WEEK, Horizons
 from trigger.forecast.leads import FIRST_BOOT
 from trigger.forecast.shadows import BALANCED, CALM, LEAN, Preference
@@ -273,7 +273,7 @@ class Forecasting:
         loads: Mapping[Lane, float],
         frames: Mapping[GroupId, Frame],
         profiles: Mapping[GroupId, str | None],
-    ) -> Shown | None:
+    ) -> MemberReadings | None:
         """Return what the members of a cohort's groups show; ``None``: what they carry is declared."""
         if cohort.terms.level is None:
             return None
@@ -282,10 +282,10 @@ class Forecasting:
             source, frame, profile = self._sources[lane], frames[lane.group], profiles.get(lane.group)
             number = self._profiles.number(lane, profile, counted, source.longest, frame.at.wall)
             shown.append((*shown_by(source, loads[lane], frame), number))
-        return Shown(*np.array(shown).T)
+        return MemberReadings(*np.array(shown).T)
 
     def _advance(
-        self, cohort: ForecastCohort, loads: Mapping[Lane, float], shown: Shown | None, number: int
+        self, cohort: ForecastCohort, loads: Mapping[Lane, float], shown: MemberReadings | None, number: int
     ) -> Iterable[StepRow]:
         """Carry a cohort to a step, and yield what was learned."""
         interval = self._sources[cohort.lanes[0]].group.interval
@@ -294,7 +294,7 @@ class Forecasting:
             self.learn(cohort, row.loads, shown if row.number == number else None)
             yield row
 
-    def learn(self, cohort: ForecastCohort, raw: Loads, shown: Shown | None = None) -> None:
+    def learn(self, cohort: ForecastCohort, raw: Loads, shown: MemberReadings | None = None) -> None:
         """Carry a cohort on by one step.
 
         Args:

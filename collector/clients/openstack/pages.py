@@ -21,7 +21,7 @@ _PAGES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class PagedEntries:
     """Entries, and why these may be incomplete."""
 
     entries: tuple[object, ...]
@@ -42,7 +42,7 @@ class Collection:
     """The path above single entries."""
 
 
-def read_whole(connection: OpenstackConnection, collection: Collection, query: Mapping[str, str]) -> Read:
+def read_whole(connection: OpenstackConnection, collection: Collection, query: Mapping[str, str]) -> PagedEntries:
     """Read a listing to its end. ``query`` filters it; it may show more all the same.
 
     Raises:
@@ -60,14 +60,14 @@ def read_whole(connection: OpenstackConnection, collection: Collection, query: M
         except DriverError as error:
             if not marker:
                 raise
-            return Read(entries=tuple(read), because=str(error))
+            return PagedEntries(entries=tuple(read), because=str(error))
         read += page.entries
         if not page.marker:
-            return Read(entries=tuple(read))
+            return PagedEntries(entries=tuple(read))
         if page.marker == marker:
             break
         marker = page.marker
-    return Read(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
+    return PagedEntries(entries=tuple(read), because=f"{connection.id}: the listing of {collection.key} does not end")
 
 
 def _page(connection: OpenstackConnection, collection: Collection, path: str) -> Page:

@@ -12,7 +12,7 @@ from collector.targets import MemberTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class Bindings:
     """The bindings of a service group or a virtual server, by name and by address."""
 
     by_name: Mapping[str, Sequence[Thing]]
@@ -20,7 +20,7 @@ class Bound:
     by_address: Mapping[str, Sequence[Thing]]
 
     @classmethod
-    def of(cls, found: Iterable[Thing]) -> Bound:
+    def of(cls, found: Iterable[Thing]) -> Bindings:
         """Index services and group members; the latter are named ``group?server?port``."""
         by_name: dict[str, list[Thing]] = {}
         by_address: dict[str, list[Thing]] = {}

@@ -32,7 +32,7 @@ from collector.clients.nitro.parsing import Thing, things
 from collector.clients.nitro.session import NitroCall, NitroLogin
 from collector.samples import Reply, Sheet
 from collector.sources.netscaler.age import Age
-from collector.sources.netscaler.members import Bound, only
+from collector.sources.netscaler.members import Bindings, only
 from collector.sources.netscaler.parsing import figure
 from collector.targets import MemberTarget, Round, whole_rows
 from config.model.access import NetscalerStats
@@ -75,7 +75,7 @@ class _Holding:
     """A decoded answer: the service group or virtual server, and its bindings."""
 
     whole: Thing | HttpFailure
-    bound: Bound
+    bound: Bindings
     doubt: str
     at: float
 
@@ -83,7 +83,7 @@ class _Holding:
     def of(cls, inquiry: _Inquiry, found: TimedAnswer) -> _Holding:
         whole = only(things(found.document, inquiry.kind), inquiry.kind, inquiry.name, found.doubt)
         inside = () if isinstance(whole, HttpFailure) else chain.from_iterable(things(whole, kind) for kind in _BOUND)
-        return cls(whole=whole, bound=Bound.of(inside), doubt=found.doubt, at=found.at)
+        return cls(whole=whole, bound=Bindings.of(inside), doubt=found.doubt, at=found.at)
 
     def thing_of(self, member: MemberTarget | None) -> Thing | HttpFailure:
         """Return the object that answers for a member, or for the group."""

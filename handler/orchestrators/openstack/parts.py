@@ -15,7 +15,7 @@ from typing import Final
 
 from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import NETWORK_KIND, SECURITY_GROUP, UUID, VOLUME_TYPE, OpenstackIds
-from collector.clients.openstack.pages import Read, read_whole
+from collector.clients.openstack.pages import PagedEntries, read_whole
 from collector.clients.openstack.parsing import mapping, text
 from collector.clients.openstack.session import BLOCK_STORAGE, NoService
 from config.errors import DriverError, Transient
@@ -225,18 +225,18 @@ class OpenstackParts:
         piece = None if answer.status in GONE else shelf.piece(answer.body)
         return () if piece is None or (piece.member, piece.name) != key else (piece,)
 
-    def _read(self, shelf: Shelf, member: MemberName | None = None, name: PartName | None = None) -> Read:
+    def _read(self, shelf: Shelf, member: MemberName | None = None, name: PartName | None = None) -> PagedEntries:
         query = {} if member is None or name is None else shelf.narrowed(member, name)
         try:
             read = read_whole(self._connection, shelf.collection, query)
         except NoService:
             if shelf is not VOLUMES or self._had_volumes:
                 raise
-            return Read(entries=())  # a cloud without Cinder has no volumes
+            return PagedEntries(entries=())  # a cloud without Cinder has no volumes
         self._had_volumes = self._had_volumes or shelf is VOLUMES
         return read
 
-    def _seen(self, shelf: Shelf, read: Read) -> tuple[tuple[MarkedPart, ...], str]:
+    def _seen(self, shelf: Shelf, read: PagedEntries) -> tuple[tuple[MarkedPart, ...], str]:
         pieces, whole = shelf.pieces(read.entries)
         nonsense = "" if whole else f"{self._connection.id}: {shelf.collection.key} are listed that cannot be read"
         return pieces, read.because or nonsense

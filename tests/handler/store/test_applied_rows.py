@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from config.document.statement import Statement
 from handler.ports.declarations import AppliedFile
-from handler.ports.store import Edited
+from handler.ports.store import FileChange
 from handler.store.sql_store import SqlStore
 from tests.support.store import a_definition, at
 
@@ -14,8 +14,8 @@ FIRST = AppliedFile(revision=1, at=at(1), by="ada", source="fleet.yaml", sealed=
 SECOND = replace(FIRST, revision=2, at=at(2), by="bob", sealed="1.0a1b2c3d.BBBB")
 
 
-def edited(applied: AppliedFile | None) -> Edited:
-    return Edited(by="ada", statement=Statement(values={}, used={}), edits=(), applied=applied)
+def edited(applied: AppliedFile | None) -> FileChange:
+    return FileChange(by="ada", statement=Statement(values={}, used={}), edits=(), applied=applied)
 
 
 def test_a_file_is_there_with_its_groups_until_another_is_applied_and_other_declarations_leave_it(

@@ -12,7 +12,7 @@ from config.units import GroupId, PolicyId
 from handler.store.forecast_files import ForecastFolder, History, KeptLane
 from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings, Terms
 from trigger.forecast.horizons import DAY
 from trigger.forecast.profiles import UNKNOWN, kept_of
 from trigger.forecast.shadows import BALANCED
@@ -217,7 +217,7 @@ def carrying(*profiles: float) -> ForecastCohort:
     cohort = ForecastCohort.begin([WEB], LEARNING.terms, FIRST)
     for profile in profiles:
         for _ in range(20):
-            cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))
+            cohort.take(np.array([120.0]), MemberReadings(np.array([8.0]), np.array([56.0]), np.array([profile])))
     return cohort
 
 

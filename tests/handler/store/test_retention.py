@@ -10,7 +10,7 @@ from config.model.edits import Act, Edit
 from config.units import GroupId
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Phase
-from handler.ports.store import Edited
+from handler.ports.store import FileChange
 from handler.store.schema import METADATA
 from tests.support.store import (
     LOCAL,
@@ -151,7 +151,7 @@ def test_the_last_edit_of_the_file_that_touched_a_group_stays(store):
     edit = Edit(key="groups.web.max", act=Act.CHANGED, before="8", after="9", file="f", line=1, groups=(WEB,))
     definitions = [stored.definition for stored in store.groups()]
     for days in (10, 9):
-        edited = Edited(by="ada", statement=Statement(values={}, used={}), edits=(edit,))
+        edited = FileChange(by="ada", statement=Statement(values={}, used={}), edits=(edit,))
         store.declare(definitions, at(-days * DAY), edited)
     store.prune(before=at(0), bytes_at_most=0)
     assert [(edits.at, edits.edits) for edits in store.edits(WEB, 10)] == [(at(-9 * DAY), (replace(edit, groups=()),))]

@@ -8,7 +8,7 @@ import pytest
 from config.units import GroupId, PolicyId
 from tests.support.loads import TWO_MINUTES, a_wave
 from trigger.forecast.carrying import LevelToKeep
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown, Terms
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings, Terms
 from trigger.forecast.horizons import DAY, STEP
 from trigger.forecast.profiles import number_of
 from trigger.forecast.shadows import BALANCED, HOUR
@@ -99,7 +99,7 @@ def test_what_members_of_earlier_profiles_carried_is_listed_with_its_evidence() 
     cohort = ForecastCohort.begin([WEB], Terms(horizons=TWO_MINUTES, preference=BALANCED, level=level), FIRST)
     for profile, steps in ((number_of("5e" * 32), 20), (number_of("7a" * 32), 1)):
         for _ in range(steps):
-            cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0]), np.array([profile])))
+            cohort.take(np.array([120.0]), MemberReadings(np.array([8.0]), np.array([56.0]), np.array([profile])))
 
     (before,) = known(cohort).profiles
 

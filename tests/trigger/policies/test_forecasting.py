@@ -15,7 +15,7 @@ from config.load import parse
 from config.units import Instant, MemberName, Moment, Monotonic
 from tests.support.forecasting import AHEAD, MONDAY, WEB, a_forecast, fed
 from tests.support.loads import a_wave
-from trigger.forecast.cohorts import ForecastCohort, Lane, Shown
+from trigger.forecast.cohorts import ForecastCohort, Lane, MemberReadings
 from trigger.forecast.shadows import CALM
 from trigger.policies.forecasting import Forecasting, step_of
 from trigger.verdicts import Foreseen
@@ -146,7 +146,7 @@ def learner() -> Forecasting:
     forecasting = Forecasting(LEARNED, [WEB])
     cohort = ForecastCohort.begin([LANE], forecasting.terms(LANE), 100)
     for _ in range(30):
-        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([56.0])))
+        cohort.take(np.array([120.0]), MemberReadings(np.array([8.0]), np.array([56.0])))
     forecasting.go_on([cohort])
     return forecasting
 
@@ -166,7 +166,7 @@ def test_the_load_counts_once_it_is_known_what_a_member_carries() -> None:
 def test_members_that_carry_half_need_twice_as_many_of_them_for_the_same_load() -> None:
     (cohort,) = learner().cohorts
     for _ in range(4):
-        cohort.take(np.array([120.0]), Shown(np.array([8.0]), np.array([100.0])))
+        cohort.take(np.array([120.0]), MemberReadings(np.array([8.0]), np.array([100.0])))
 
     assert cohort.state.outlook is not None
     assert cohort.state.outlook.needed[0] >= 24
@@ -198,7 +198,7 @@ def test_a_forecast_that_was_learned_again_goes_on_with_what_members_carry_now()
     assert again is not None
     (cohort,) = forecasting.cohorts
     for _ in range(4):
-        cohort.take(np.array([120.0]), Shown(np.array([4.0]), np.array([56.0])))
+        cohort.take(np.array([120.0]), MemberReadings(np.array([4.0]), np.array([56.0])))
 
     forecasting.go_on([again], instead=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from collector.clients.openstack.connection import OpenstackConnection
-from collector.clients.openstack.pages import Collection, Read, read_whole
+from collector.clients.openstack.pages import Collection, PagedEntries, read_whole
 from collector.clients.openstack.session import NETWORK
 from config.errors import Transient
 from config.units import CloudId
@@ -24,7 +24,7 @@ def stage() -> Iterator[OpenstackStage]:
         yield stage
 
 
-def read(stage: OpenstackStage, **query: str) -> Read:
+def read(stage: OpenstackStage, **query: str) -> PagedEntries:
     connection = OpenstackConnection(
         CloudId("prod"), an_access(stage.auth_url), lambda ref: stage.secrets[ref.env or ""]
     )

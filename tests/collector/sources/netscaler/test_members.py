@@ -8,7 +8,7 @@ import pytest
 
 from collector.clients.http.failures import HttpFailure
 from collector.samples import Reply
-from collector.sources.netscaler.members import Bound, only
+from collector.sources.netscaler.members import Bindings, only
 from collector.sources.netscaler.parsing import Thing
 from collector.targets import MemberTarget
 from config.units import MemberName
@@ -20,7 +20,7 @@ def a_member(name: str = "web-1", address: str = "10.0.0.1") -> MemberTarget:
 
 
 def found(bound: Sequence[Thing], member: MemberTarget, doubt: str = "") -> Thing | Reply:
-    thing = Bound.of(bound).of_member(member, doubt)
+    thing = Bindings.of(bound).of_member(member, doubt)
     return thing.reply if isinstance(thing, HttpFailure) else thing
 
 
