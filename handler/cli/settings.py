@@ -117,6 +117,7 @@ def _done_lines(answer: Row) -> Iterator[str]:
         return
     if not answer["dry_run"]:
         yield answer["words"]
+        yield from change["patch"] if change["by_hand"] else ()
         return
     yield from change["patch"]
     yield from change["over_api"]

@@ -10,7 +10,7 @@ from functools import partial
 
 from config.document.entities import Entity
 from config.document.places import read_places
-from config.errors import DeclarationError, Problem, Refused, StoreError
+from config.errors import DeclarationError, Problem, Refused, TrimtabError
 from config.load import read
 from config.model.edits import Edit
 from config.model.where import Where
@@ -130,12 +130,8 @@ class Declaring:
 
             try:
                 text, after = await asyncio.to_thread(checked)
-                written = await asyncio.to_thread(there.replaced, text)
-                try:
+                async with _rewritten(there, text):
                     found = await engine.take(after, by=by)
-                except (DeclarationError, StoreError):
-                    await asyncio.to_thread(written.replaced, there.text)
-                    raise
             except DeclarationError as error:
                 raise Refused(str(error)) from error
             await engine.ingest.hooks.load()
@@ -165,25 +161,77 @@ class Declaring:
         engine = self._engine
         async with engine.changing:
             before = engine.declared()
-            number = before.revision + 1
             proposal = await asyncio.to_thread(propose, before)
-            changes = tuple(
-                change if change.after is None else replace(change, after=replace(change.after, revision=number))
-                for change in changes_between(before.entities, proposal.entities)
-            )
-            if not changes:
-                return Redeclared(dry_run=dry_run, revision=before.revision)
-            owners = self._owners(before, changes)
+            return await self._changed(before, proposal, by, members=members, dry_run=dry_run)
+
+    async def change_with_file(
+        self, propose: Callable[[Declaration, str], tuple[str, DeclarationProposal]], by: Actor
+    ) -> Redeclared:
+        """Write another text into the file, and change what is declared over the API as one revision; or neither.
+
+        The file is written first, and what it says must be allowed also without the revision: a daemon that dies
+        between the two starts again.
+
+        Args:
+            propose: returns the new text and what is to be declared, given what is declared and the present text;
+                called in a thread.
+            by: the history and the revision keep its name.
+
+        Raises:
+            Refused: as `rewrite` and `change`.
+            StoreError: the store cannot be read or written, and nothing has changed.
+        """
+        engine, path = self._engine, self._engine.parts.file
+        async with engine.changing:
+            before = engine.declared()
+            before.refuse_applied()
+            there = await asyncio.to_thread(FileText.of, path)
+
+            def checked() -> tuple[str, DeclarationProposal, Declaration]:
+                text, proposal = propose(before, there.text)
+                between = taken_again(read_places(text, str(path)), before)
+                engine.parts.refuse(between.catalogue)
+                definitions(between.catalogue, engine.parts.store, path)
+                return text, proposal, between
+
             try:
-                after = await asyncio.to_thread(
-                    partial(changed, before, changes, owners, sees_all=by.grants.groups is None)
-                )
-                for account in owners:
-                    engine.quotas.refuse_more(account, after)
-                await asyncio.to_thread(self._refuse_foreign, before, after)
-                edits = await self._applied(before, after, changes, proposal, by, members=members, dry_run=dry_run)
+                text, proposal, between = await asyncio.to_thread(checked)
             except DeclarationError as error:
-                return Redeclared(problems=error.problems, dry_run=dry_run, revision=before.revision)
+                raise Refused(str(error)) from error
+            done = await self._changed(between, proposal, by, around=_rewritten(there, text))
+            await engine.ingest.hooks.load()
+        return done
+
+    async def _changed(
+        self,
+        before: Declaration,
+        proposal: DeclarationProposal,
+        by: Actor,
+        *,
+        members: bool = False,
+        dry_run: bool = False,
+        around: contextlib.AbstractAsyncContextManager[None] | None = None,
+    ) -> Redeclared:
+        """Change what is declared over the API; ``around`` is entered once that is known to be allowed."""
+        engine, number = self._engine, before.revision + 1
+        changes = tuple(
+            change if change.after is None else replace(change, after=replace(change.after, revision=number))
+            for change in changes_between(before.entities, proposal.entities)
+        )
+        if not changes:
+            return Redeclared(dry_run=dry_run, revision=before.revision)
+        owners = self._owners(before, changes)
+        try:
+            after = await asyncio.to_thread(
+                partial(changed, before, changes, owners, sees_all=by.grants.groups is None)
+            )
+            for account in owners:
+                engine.quotas.refuse_more(account, after)
+            await asyncio.to_thread(self._refuse_foreign, before, after)
+            async with around or contextlib.nullcontext():
+                edits = await self._applied(before, after, changes, proposal, by, members=members, dry_run=dry_run)
+        except DeclarationError as error:
+            return Redeclared(problems=error.problems, dry_run=dry_run, revision=before.revision)
         return Redeclared(
             dry_run=dry_run,
             revision=before.revision if dry_run else after.revision,
@@ -272,6 +320,17 @@ class Declaring:
                 desired_to=clamped,
                 changes=tuple(edit.words for edit in edits if group in edit.groups),
             )
+
+
+@contextlib.asynccontextmanager
+async def _rewritten(there: FileText, text: str) -> AsyncIterator[None]:
+    """Write a text into the file, and put the old one back if the block fails."""
+    written = await asyncio.to_thread(there.replaced, text)
+    try:
+        yield
+    except TrimtabError:
+        await asyncio.to_thread(written.replaced, there.text)
+        raise
 
 
 def _words_of(origin: Origin) -> str:

@@ -83,7 +83,7 @@ class CanaryAdmin:
         """
         return _status(group, await self._own(group, grants))
 
-    def require_safe(self, group: GroupId, values: Mapping[str, str], owner: SettingsOwner | None) -> None:
+    def require_safe(self, group: GroupId, values: Mapping[str, str], owner: SettingsOwner) -> None:
         """Raise `Refused` for values that the daemon may not apply by itself."""
         if owner is not SettingsOwner.API:
             raise Refused("the file has some of these values: only values of the API are applied by the daemon itself")

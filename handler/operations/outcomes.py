@@ -98,7 +98,7 @@ class SettingsApplied:
     change: SettingChange | None
     """``None``: the values are declared already."""
     revision: int | None = None
-    """Of what is declared over the API, which has the values now; ``None``: the file has them."""
+    """Of what is declared over the API, which has values of these; ``None``: the file has them all."""
     words: str = ""
     """What was changed, with its place."""
 

@@ -12,7 +12,7 @@ from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler import logs
 from handler.engine.declared import Declaration
-from handler.engine.declaring import DeclarationProposal, Declaring, redeclared_words
+from handler.engine.declaring import DeclarationProposal, Declaring, Redeclared, redeclared_words
 from handler.engine.engine import Engine
 from handler.engine.file_text import FileText
 from handler.identity.actors import Actor
@@ -170,7 +170,7 @@ class SettingAdmin:
 
         def draft(declared: Declaration, text: str) -> SettingDraft:
             found = self._draft(declared, group, choose, text, by.grants)
-            if found is None or not matches_tag(if_match, found.change.tag) or found.change.owner is not change.owner:
+            if found is None or not matches_tag(if_match, found.change.tag) or _way(found.change) != _way(change):
                 raise ChangedSince(
                     f"what is declared of {group} has changed since the caller read it: look again, and nothing is done"
                 )
@@ -181,10 +181,11 @@ class SettingAdmin:
                 done, words, revision = await self._write_file(draft, by)
             case SettingsOwner.API:
                 done, words, revision = await self._declare(draft, by)
-            case None:
-                raise Refused(
-                    "the file has some of these values, and the API has others: apply them one after the other"
-                )
+            case SettingsOwner.BOTH if change.by_hand:
+                done, words, revision = await self._declare(draft, by)
+                words += "; the lines of the file are still to be changed: apply the patch, and reload"
+            case SettingsOwner.BOTH:
+                done, words, revision = await self._declare_both(draft, by)
             case unknown:
                 assert_never(unknown)
         await self._keep(group, done, by, revision, is_return=is_return)
@@ -218,9 +219,19 @@ class SettingAdmin:
             return DeclarationProposal(entities=made[0].entities)
 
         done = await self._declaring.change(propose, by)
-        if done.problems:
-            raise Refused("; ".join(map(str, done.problems)))
-        return made[0], redeclared_words(done), done.revision
+        return made[0], *_declared(done)
+
+    async def _declare_both(
+        self, draft: Callable[[Declaration, str], SettingDraft], by: Actor
+    ) -> tuple[SettingDraft, str, int]:
+        made: list[SettingDraft] = []
+
+        def propose(declared: Declaration, text: str) -> tuple[str, DeclarationProposal]:
+            made.append(draft(declared, text))
+            return made[0].text, DeclarationProposal(entities=made[0].entities)
+
+        done = await self._declaring.change_with_file(propose, by)
+        return made[0], *_declared(done)
 
     async def _keep(
         self, group: GroupId, draft: SettingDraft, by: Actor, revision: int | None, *, is_return: bool
@@ -229,7 +240,7 @@ class SettingAdmin:
         applied = AppliedSettings(
             at=self._engine.parts.clock().wall,
             by=by.name,
-            owner=SettingsOwner.FILE if revision is None else SettingsOwner.API,
+            owner=draft.change.owner,
             values=draft.change.values,
             entries=draft.entries,
             revision=revision,
@@ -243,6 +254,18 @@ class SettingAdmin:
     async def _applied(self, group: GroupId) -> AppliedSettings | None:
         runtime_of(self._engine, group)
         return await asyncio.to_thread(self._engine.parts.store.applied_settings, group)
+
+
+def _declared(done: Redeclared) -> tuple[str, int]:
+    """Return what was declared in words, and its revision. Raises `Refused` if it was not."""
+    if done.problems:
+        raise Refused("; ".join(map(str, done.problems)))
+    return redeclared_words(done), done.revision
+
+
+def _way(change: SettingChange) -> tuple[SettingsOwner, bool]:
+    """Return by what is decided how a change is made."""
+    return change.owner, change.by_hand
 
 
 def _asked(group: GroupId, values: Mapping[str, str], declared: Declaration) -> Wanted:

@@ -46,11 +46,13 @@ class FirstDecision:
 class SettingChange:
     """A change of declared values that is not made so far."""
 
-    owner: SettingsOwner | None
-    """Of all the values; ``None``: the file has some of them, and the API has others."""
+    owner: SettingsOwner
+    """Of the values."""
     values: tuple[SettingValue, ...]
     patch: tuple[str, ...]
     """The lines of the file that change; empty: the file owns none of the values."""
+    by_hand: bool
+    """The file is not declared writable: a person applies the patch, and reloads."""
     over_api: tuple[str, ...]
     """Each value that the API owns: ``conditions.busy-k4xw2.above: 80 → 70``."""
     groups: tuple[GroupId, ...]
@@ -92,21 +94,33 @@ def wanted_of(parameters: Sequence[Parameter], values: Mapping[str, str]) -> Wan
 
 
 def returning(declared: Declaration, applied: AppliedSettings) -> Wanted:
-    """Return the values that were there before others were applied.
+    """Return the values that were there before others were applied; of the file's, only if its patch was applied.
 
     Raises:
         Refused: what has these values was changed since, or is gone.
     """
     keys = {value.where[:2] for value in applied.values}
+    keys -= {key for key in keys if applied.owner is SettingsOwner.BOTH and _is_unpatched(declared, applied, key)}
     now = _digests({key: entries(declared, Section(key[0])).get(key[1]) for key in keys})
     for key in sorted(keys):
         owner = SettingsOwner.API if _is_of_api(declared, key) else SettingsOwner.FILE
-        if now[dotted(key)] != applied.entries[dotted(key)] or owner is not applied.owner:
+        if now[dotted(key)] != applied.entries[dotted(key)] or applied.owner not in {owner, SettingsOwner.BOTH}:
             raise Refused(
                 f"{dotted(key)} has been changed since {applied.by} applied these values: going back would undo that, "
                 "too; apply the values that are wanted instead"
             )
-    return {value.where: value.before for value in applied.values}
+    return {value.where: value.before for value in applied.values if value.where[:2] in keys}
+
+
+def _is_unpatched(declared: Declaration, applied: AppliedSettings, key: Where) -> bool:
+    """Tell whether the file still has what it had before: the patch of it was not applied."""
+    if key not in declared.file.keys:
+        return False
+    return all(
+        _value(declared.file.data, value.where) == _read(value.before)
+        for value in applied.values
+        if value.where[:2] == key
+    )
 
 
 def require_own(declared: Declaration, wanted: Collection[Where], grants: Grants) -> None:
@@ -151,9 +165,10 @@ def setting_draft(
         raise Refused("; ".join(problem.message for problem in error.problems)) from error
     keys = {where[:2] for where in wanted}
     change = SettingChange(
-        owner=None if of_file and of_api else SettingsOwner.API if of_api else SettingsOwner.FILE,
+        owner=SettingsOwner.BOTH if of_file and of_api else SettingsOwner.API if of_api else SettingsOwner.FILE,
         values=tuple(values),
         patch=tuple(diff(DeclaredFile(text=text, reading=declared.file, catalogue=declared.catalogue), after)),
+        by_hand=bool(of_file) and not declared.catalogue.writable,
         over_api=tuple(value.words for value in values if value.where in of_api),
         groups=tuple(sorted(each for each, uses in used(declared.catalogue).items() if keys & uses)),
         first=None if basis is None else _first(group, declared.catalogue, changed, basis),
@@ -198,6 +213,12 @@ def _replaced(declared: Declaration, wanted: Wanted) -> Mapping[Where, Entity]:
             inside = _mapping(inside[each])
         inside[key] = _read(value)
     return {key: replaced(declared, declared.entities[key], None, body)[key] for key, body in bodies.items()}
+
+
+def _value(data: Mapping[str, Plain], where: Where) -> Plain:
+    for key in where[:-1]:
+        data = _mapping(data.get(key))
+    return data.get(where[-1])
 
 
 def _mapping(value: Plain) -> dict[str, Plain]:

@@ -16,6 +16,8 @@ class SettingsOwner(enum.Enum):
 
     FILE = "file"
     API = "api"
+    BOTH = "both"
+    """The file has some of them, and the API has others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class AppliedSettings:
     entries: Mapping[str, str]
     """Each entry that has these values → a digest of it after the change."""
     revision: int | None
-    """Of what is declared over the API; ``None``: the file has the values."""
+    """Of what is declared over the API; ``None``: the file has all the values."""
     is_return: bool
     """It went back to earlier values."""
 

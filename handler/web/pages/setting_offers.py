@@ -75,7 +75,9 @@ def lines_of(change: SettingChange) -> tuple[str, ...]:
 
 
 def _happens(group: GroupId, change: SettingChange) -> Iterator[str]:
-    if change.patch:
+    if change.by_hand:
+        yield "These lines of the file are for a person to change: download the patch, apply it, and reload."
+    elif change.patch:
         yield "These lines of the file change, and the file is loaded again."
     if change.over_api:
         yield "These values that the API owns change, as a new revision."

@@ -99,9 +99,7 @@ def change_of(
 
 def _applies(change: SettingChange, applying: SettingActions) -> bool:
     match change.owner:
-        case None:
-            return False
-        case SettingsOwner.API:
+        case SettingsOwner.API | SettingsOwner.BOTH:
             return applying.acts
         case SettingsOwner.FILE:
             return applying.acts and applying.writable

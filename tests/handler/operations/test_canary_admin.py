@@ -119,7 +119,7 @@ def test_other_declared_values_make_the_days_before_count_no_more(tmp_path: Path
 
 def test_it_applies_by_itself_only_what_the_api_owns_and_what_makes_no_scale_in_easier(tmp_path: Path) -> None:
     async def scene(up: Up) -> None:
-        replaying(up)
+        replays = replaying(up)
         with pytest.raises(Refused, match="only values of the API"):
             await begun(up, WEB, LOWER, switches=True)
         sections = {
@@ -138,6 +138,12 @@ def test_it_applies_by_itself_only_what_the_api_owns_and_what_makes_no_scale_in_
         name = next(each for each in known if each.endswith(".above"))
         with pytest.raises(Refused, match="could make a scale-in easier"):
             await begun(up, shop, {name: "95"}, switches=True)
+        both = {name: "70", "conditions.low.below": "10"}
+        with pytest.raises(Refused, match="only values of the API"):
+            await begun(up, shop, both, switches=True)
+        await begun(up, shop, both)
+        await days(up, 2)
+        assert replays.asked[-1].values == both
 
         await begun(up, shop, {name: "70"}, switches=True)
         await days(up, 4)

@@ -201,8 +201,80 @@ def test_values_of_the_api_become_a_revision_and_go_back_unless_another_one_came
         )
         with pytest.raises(Refused, match="has been changed since ada applied"):
             await returned(up, group=shop)
-        with pytest.raises(Refused, match="one after the other"):
-            await applied(up, {name: "50", "conditions.low.below": "10"}, group=shop)
         assert (await applied(up, {name: "65"}, group=shop)).words == "nothing changes"
 
     play(tmp_path, scene)
+
+
+async def mixed(up: Up) -> tuple[GroupId, dict[str, str]]:
+    """A group of the API, and values of which one is the API's and one the file's."""
+    shop = await declared(up)
+    known = await up.operations.settings.current(shop, ADA.grants)
+    return shop, {next(each for each in known.values if each.endswith(".above")): "70", "conditions.low.below": "10"}
+
+
+def values_in_force(up: Up, values: dict[str, str]) -> list[float]:
+    return [threshold(up, name.split(".")[1]) for name in values]
+
+
+def test_values_of_both_owners_are_applied_as_one_and_go_back_as_one(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        shop, values = await mixed(up)
+
+        done = await applied(up, values, group=shop)
+
+        assert values_in_force(up, values) == [70, 10]
+        assert up.bed.file.read_text() == TEXT.replace("below: 20", "below: 10")
+        assert (done.revision, done.words.count("→")) == (2, 2)
+
+        back = await returned(up, group=shop)
+
+        assert values_in_force(up, values) == [90, 20]
+        assert (back.revision, up.bed.file.read_text()) == (3, TEXT)
+
+    play(tmp_path, scene)
+
+
+def test_values_of_both_owners_stay_as_they_were_if_the_store_refuses_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(up: Up) -> None:
+        shop, values = await mixed(up)
+
+        def full(*_: object, **__: object) -> None:
+            raise StoreError("the disk is full")
+
+        monkeypatch.setattr(up.store, "declare", full)
+        with pytest.raises(StoreError):
+            await applied(up, values, group=shop)
+        assert (values_in_force(up, values), up.bed.file.read_text()) == ([90, 20], TEXT)
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize("patched", [False, True], ids=["before its patch is applied", "after its patch is applied"])
+def test_of_a_file_that_is_not_writable_the_patch_is_left_to_a_person_and_going_back_knows(
+    patched: bool, tmp_path: Path
+) -> None:
+    text = TEXT.replace("writable: true\n", "")
+
+    async def scene(up: Up) -> None:
+        shop, values = await mixed(up)
+
+        done = await applied(up, values, group=shop)
+
+        assert done.change is not None
+        assert done.change.patch[-1].startswith("+  low:")
+        assert done.words.endswith("the lines of the file are still to be changed: apply the patch, and reload")
+        assert (values_in_force(up, values), up.bed.file.read_text()) == ([70, 20], text)
+
+        if patched:
+            up.bed.declare(text.replace("below: 20", "below: 10"))
+            await up.operations.reload()
+        back = await returned(up, group=shop)
+
+        assert back.change is not None
+        assert back.change.patch[-1:] == (("+  low: {counter: load, below: 20}",) if patched else ())
+        assert values_in_force(up, values) == [90, 10 if patched else 20]
+
+    play(tmp_path, scene, text)
