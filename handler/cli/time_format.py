@@ -54,13 +54,13 @@ def written(text: str, now: float) -> TimeRange:
         ValueError: the text has none of these forms.
 
     >>> written("2026-03-01 12:00", 0.0)
-    Written(at=1772366400.0, until=1772366460.0)
+    TimeRange(at=1772366400.0, until=1772366460.0)
     >>> written("1772366400.5", 0.0)
-    Written(at=1772366400.5, until=1772366400.6)
+    TimeRange(at=1772366400.5, until=1772366400.6)
     >>> written("12:00:00.531", 1772370000.0)
-    Written(at=1772366400.531, until=1772366400.532)
+    TimeRange(at=1772366400.531, until=1772366400.532)
     >>> written("-5m", 1772366700.0)
-    Written(at=1772366400.0, until=1772366400.001)
+    TimeRange(at=1772366400.0, until=1772366400.001)
     """
     if text == "now":
         return _wide(round(now * 1_000_000), _MILLISECOND)

@@ -31,8 +31,8 @@ def refuse_foreign(
     """Read every balancer that exclusive groups would gain. Blocks.
 
     Raises:
-        Occupied: foreign machines are registered there.
-        Unread: it cannot be read.
+        ForeignMachines: foreign machines are registered there.
+        UnreadableBalancer: it cannot be read.
     """
     for group, balancer in to_be_read(before, after, groups):
         try:

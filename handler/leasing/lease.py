@@ -63,7 +63,7 @@ def may_take(seen: ObservedLease, now: Monotonic) -> bool:
     """Whether the holder of this row has stopped: it gave the lease back, or did not renew it for its whole span.
 
     >>> row = LeaseRow(epoch=4, process="k3f9", renewals=7, span=10.0)
-    >>> seen = Watched(row=row, since=Monotonic(100.0))
+    >>> seen = ObservedLease(row=row, since=Monotonic(100.0))
     >>> may_take(seen, Monotonic(109.9)), may_take(seen, Monotonic(110.0))
     (False, True)
     """

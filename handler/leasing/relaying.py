@@ -50,8 +50,8 @@ class RelayOutcome(enum.Enum):
 def outcome_of(progress: RelayProgress) -> RelayOutcome:
     """Judge a request. It is carried out at most once: another holder does not take it up again.
 
-    >>> outcome_of(Progress(taken_up=4, answer=None, epoch=4)), outcome_of(Progress(taken_up=4, answer=None, epoch=5))
-    (<RelayOutcome.UNDER_WAY: 2>, <RelayOutcome.UNKNOWN: 4>)
+    >>> [outcome_of(RelayProgress(taken_up=4, answer=None, epoch=epoch)) for epoch in (4, 5)]
+    [<RelayOutcome.UNDER_WAY: 2>, <RelayOutcome.UNKNOWN: 4>]
     """
     if progress.answer is not None:
         return RelayOutcome.ANSWERED

@@ -120,7 +120,7 @@ RETRY: Mapping[ProblemType, int] = MappingProxyType(
 def uri_of(problem: ProblemType) -> str:
     """Return the URI of a type, relative to the daemon; it leads to the table.
 
-    >>> uri_of(Problem.NOT_FOUND)
+    >>> uri_of(ProblemType.NOT_FOUND)
     '/api/v1/problems#not-found'
     """
     return f"{BASE}{PATH}#{problem.value}"

@@ -55,7 +55,7 @@ class NitroCall:
         """Return the address; appliances expect the separators of ``args`` unescaped.
 
         >>> call = NitroCall(path="config/x", query={"args": "servername:a/b,port:80"})
-        >>> call.url(Login(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
+        >>> call.url(NitroLogin(url="http://ns", user="u", password=SecretRef(env="P"), trust=Trust()))
         'http://ns/nitro/v1/config/x?args=servername:a%2Fb,port:80'
         """
         query = f"?{urlencode(self.query, safe=':,')}" if self.query else ""

@@ -69,7 +69,7 @@ def opened(body: bytes) -> object | OpennebulaRefused | HttpFailure:
     >>> opened(xmlrpc.client.dumps(([True, "<VM><ID>7</ID></VM>", 0],), methodresponse=True).encode()).tag
     'VM'
     >>> opened(xmlrpc.client.dumps(([False, "no such VM", 0x400],), methodresponse=True).encode()).fault
-    <Fault.NO_EXISTS: 1024>
+    <ErrorCode.NO_EXISTS: 1024>
     >>> opened(b"<html>")
     HttpFailure(reply=<Reply.MALFORMED: 5>, detail='the endpoint does not speak XML-RPC')
     """
@@ -130,9 +130,9 @@ def refusal(fault: ErrorCode, detail: str, about: str) -> DriverError:
 
     OpenNebula reports a full quota as missing authorisation; its text shows which. Unknown errors are transient.
 
-    >>> print(refusal(Fault.AUTHORISATION, "user [2] limit of 4 reached for VMS quota in VM.", "prod"))
+    >>> print(refusal(ErrorCode.AUTHORISATION, "user [2] limit of 4 reached for VMS quota in VM.", "prod"))
     prod: quota: user [2] limit of 4 reached for VMS quota in VM: raise the quota, or lower max
-    >>> type(refusal(Fault.OTHER, "Error allocating a new virtual machine.", "prod")).__name__
+    >>> type(refusal(ErrorCode.OTHER, "Error allocating a new virtual machine.", "prod")).__name__
     'Transient'
     """
     words = shown(detail).rstrip(".:") or "no reason is given"

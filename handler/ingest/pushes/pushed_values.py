@@ -58,7 +58,7 @@ def whole(entries: Iterable[PushedEntry]) -> tuple[PushedEntry, ...]:
     """All values of one request.
 
     Raises:
-        WrongShape: one value is given twice.
+        MalformedPush: one value is given twice.
         TooMany: it is more than is taken at once.
     """
     known: dict[tuple[str, str | None, str | None], PushedEntry] = {}
