@@ -80,7 +80,7 @@ golden: ## write tests/golden/files: only where what is written is meant to chan
 dashboards: ## write grafana/dashboards from grafana/build
 	@$(BIN)/python -m grafana.build
 
-bench: ## measure what has a goal, in ten minutes; NAME=snmp: only that; NAME=all: everything; figures depend on the machine, ratios less so
+bench: ## measure what has a goal; NAME=snmp: only that; NAME=all: everything; figures depend on the machine, ratios less so
 	@.ci/environment requirements-dev.txt
 	@$(BIN)/python -m benchmarks $(NAME)
 
