@@ -76,7 +76,8 @@ def context_of(
     members = sorted(others, key=by_sequence)
     roles = tuple((member, _role(member, world, definition, limits, now)) for member in members)
     health = checkup(world, roles, len(settled), _terms(desired, definition, limits, now))
-    roles = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in roles)
+    if health.failing:
+        roles = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in roles)
     verdicts = {} if desired.deleting else _judged(roles, world, definition, limits, now)
     unproved = {name: verdict for name, verdict in verdicts.items() if verdict is not LossVerdict.BELIEVED}
     return PlanContext(

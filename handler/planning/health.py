@@ -68,8 +68,12 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
         settled: the number of settled members.
         terms: the rule and limits; ``None``: no member is replaced for its health.
     """
-    since = {member.name: member.record.failing_since for member, _ in roles if member.record is not None}
-    marked = {name for name, begun in since.items() if begun is not None}
+    since = {
+        member.name: member.record.failing_since
+        for member, _ in roles
+        if member.record is not None and member.record.failing_since is not None
+    }
+    marked = set(since)
     if terms is None:
         return Checkup(over=frozenset(marked))
     trusted = frozenset(balancer for balancer in world.balancer_views if _finds_healthy(world, balancer))
@@ -90,7 +94,7 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
         )
     return Checkup(
         failing=frozenset(failing),
-        due=frozenset(name for name in failing if too_many or _is_due(since[name], terms)),
+        due=frozenset(name for name in failing if too_many or _is_due(since.get(name), terms)),
         doubted=frozenset(unbelieved),
         begun=frozenset(failing - marked),
         over=frozenset(marked & unbelieved) | _answering(reports, marked),

@@ -235,7 +235,10 @@ def _is_lost(world: World, balancer: BalancerId) -> bool:
 
 def _left_at(world: World, balancer: BalancerId) -> Mapping[MemberName, Registration] | None:
     """Return the registrations to end; none where the balancer is not found; ``None``: it cannot be read."""
-    return {} if _is_lost(world, balancer) else _registrations(world, balancer)
+    balancer_view = world.balancer_views.get(balancer)
+    if balancer_view is None:
+        return None
+    return {} if balancer_view.not_found else balancer_view.registrations
 
 
 def _registrations(world: World, balancer: BalancerId) -> Mapping[MemberName, Registration] | None:

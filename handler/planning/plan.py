@@ -28,7 +28,7 @@ from handler.planning.listing_sanity import named_in
 from handler.planning.member_resources import bury, dismantle, is_seen_completely
 from handler.planning.membership import Moves, clear, depart, keep, withdraw
 from handler.planning.rate_limits import RateLimiter
-from handler.planning.roles import MemberRole, Role, is_witnessed, passes_for
+from handler.planning.roles import CHOSEN_TO_LEAVE, MemberRole, Role, is_witnessed, passes_for
 from handler.planning.sizing import Choice, choose, creations
 from handler.planning.steps import (
     Confirm,
@@ -51,7 +51,6 @@ from handler.planning.world import Leaving, Member, Phase, Record, World
 
 _STAYING = (Role.SERVING, Role.FAILING, Role.ARRIVING, Role.REPLACING)
 _DEPARTING = (Role.LEAVING, Role.STUCK, Role.GONE, Role.DELETING)
-_LEAVING = (Role.LEAVING, Role.STUCK)
 
 _KEEPING = (TakeUp, Confirm, NoteAbsence, NotePresence, NoteHealth, NoteRegistration, Join, Enable, EnterService)
 """Steps that neither remove nor create a member: the only ones while the store may be too old."""
@@ -194,7 +193,7 @@ def _move_as(member_role: MemberRole, record: Record, context: PlanContext) -> M
     if seen in _STAYING:
         moves = keep(member, record, context.world, context.definition, context.now)
         return Moves(moves.steps, moves.waits | {Wait.FAILING}) if seen is Role.FAILING else moves
-    if seen in _LEAVING and not is_witnessed(member, context.world, context.limits, context.now):
+    if seen in CHOSEN_TO_LEAVE and not is_witnessed(member, context.world, context.limits, context.now):
         return depart(member, record, context.world, context.definition, context.now)
     if is_doubted(member_role, context):
         return Moves(waits=frozenset({_DOUBTED.get(context.unproved[member.name], Wait.MANY_VANISHED)}))
@@ -211,7 +210,7 @@ def _move_lost(member_role: MemberRole, record: Record, context: PlanContext) ->
         return Moves(cleared.steps, cleared.waits | {Wait.DELETING})
     if is_left(member_role, context):
         return Moves(waits=frozenset({Wait.UNREPAIRED}))
-    if seen is Role.GONE or seen in _LEAVING:
+    if seen is Role.GONE or seen in CHOSEN_TO_LEAVE:
         return bury(member, record, context.world)
     if seen is Role.DISPROVED and is_given(member):
         return Moves((MarkMachine(member=member.name),))

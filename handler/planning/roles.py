@@ -16,6 +16,8 @@ from handler.planning.world import Leaving, Member, Phase, Record, RegistrationS
 class Role(enum.Enum):
     """The role of one member, judged from its record, its machine and its probe."""
 
+    __hash__ = object.__hash__  # looked up for every member of a plan; an enum's own hashes its name
+
     INTENDED = "intended"
     """An open intent: perhaps created, neither found nor disproved."""
     DISPROVED = "disproved"
@@ -52,6 +54,9 @@ class Role(enum.Enum):
 
 MemberRole = tuple[Member, Role]
 """One member and its role."""
+
+CHOSEN_TO_LEAVE = (Role.LEAVING, Role.STUCK)
+"""Roles that count for nothing, whatever is doubted."""
 
 COUNTED = (
     Role.SERVING,

@@ -17,7 +17,7 @@ from handler.planning.context import (
 from handler.planning.desired import Limits
 from handler.planning.member_resources import assemble, is_late
 from handler.planning.membership import Moves
-from handler.planning.roles import COUNTED, MemberRole, Role
+from handler.planning.roles import CHOSEN_TO_LEAVE, COUNTED, MemberRole, Role
 from handler.planning.rolling import WORDS, RollBatch, batch, going
 from handler.planning.settled import nominees
 from handler.planning.steps import Create, MakePart, Step, Wait
@@ -68,6 +68,8 @@ class Creations:
 
 def _counts(member_role: MemberRole, context: PlanContext) -> bool:
     member, seen = member_role
+    if seen in CHOSEN_TO_LEAVE:
+        return False
     if seen in COUNTED:
         return not _is_given_up(member_role, context)
     if is_held(member_role, context):

@@ -248,6 +248,8 @@ BalancerCall = Join | Enable | Drain | Leave
 class Wait(enum.Enum):
     """Why a plan without steps is not converged, or why it does less than the desired size needs."""
 
+    __hash__ = object.__hash__  # looked up for every member of a plan; an enum's own hashes its name
+
     BUILDING = "building"
     PASSING = "passing"
     """Members reboot, migrate or are resized: counted as present."""

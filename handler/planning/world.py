@@ -47,6 +47,8 @@ class PartListing:
 class ServerState(enum.Enum):
     """The state of a machine in its cloud, reduced to what planning needs."""
 
+    __hash__ = object.__hash__  # looked up for every member of a plan; an enum's own hashes its name
+
     BUILDING = "building"
     RUNNING = "running"
     STOPPED = "stopped"
@@ -94,6 +96,8 @@ class Listing:
 class RegistrationState(enum.Enum):
     """The state of a member's registration on a balancer."""
 
+    __hash__ = object.__hash__  # looked up for every member of a plan; an enum's own hashes its name
+
     PARKED = "parked"
     """Registered without work: maintenance, waiting to be enabled."""
     SERVING = "serving"
@@ -130,7 +134,7 @@ class Registration:
     @property
     def works(self) -> bool:
         """Whether it gets work, if only from a part of the balancer."""
-        return self.state in {RegistrationState.SERVING, RegistrationState.PARTLY}
+        return self.state is RegistrationState.SERVING or self.state is RegistrationState.PARTLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
