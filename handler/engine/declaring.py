@@ -197,7 +197,7 @@ class Declaring:
             try:
                 text, proposal, between = await asyncio.to_thread(checked)
             except DeclarationError as error:
-                raise Refused(str(error)) from error
+                raise Refused(f"the new file must be allowed also without the revision, and is not: {error}") from error
             done = await self._changed(between, proposal, by, around=_rewritten(there, text))
             await engine.ingest.hooks.load()
         return done

@@ -219,7 +219,7 @@ class SettingAdmin:
             return DeclarationProposal(entities=made[0].entities)
 
         done = await self._declaring.change(propose, by)
-        return made[0], *_declared(done)
+        return made[0], *_declared(done, made[0].change)
 
     async def _declare_both(
         self, draft: Callable[[Declaration, str], SettingDraft], by: Actor
@@ -231,7 +231,7 @@ class SettingAdmin:
             return made[0].text, DeclarationProposal(entities=made[0].entities)
 
         done = await self._declaring.change_with_file(propose, by)
-        return made[0], *_declared(done)
+        return made[0], *_declared(done, made[0].change)
 
     async def _keep(
         self, group: GroupId, draft: SettingDraft, by: Actor, revision: int | None, *, is_return: bool
@@ -256,10 +256,11 @@ class SettingAdmin:
         return await asyncio.to_thread(self._engine.parts.store.applied_settings, group)
 
 
-def _declared(done: Redeclared) -> tuple[str, int]:
+def _declared(done: Redeclared, change: SettingChange) -> tuple[str, int]:
     """Return what was declared in words, and its revision. Raises `Refused` if it was not."""
     if done.problems:
-        raise Refused("; ".join(map(str, done.problems)))
+        until = "before the patch of the file is applied, this is not allowed: " if change.by_hand else ""
+        raise Refused(until + "; ".join(map(str, done.problems)))
     return redeclared_words(done), done.revision
 
 

@@ -278,3 +278,26 @@ def test_of_a_file_that_is_not_writable_the_patch_is_left_to_a_person_and_going_
         assert values_in_force(up, values) == [90, 10 if patched else 20]
 
     play(tmp_path, scene, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "above", "below", "reason"),
+    [
+        (TEXT, "79", "70", "must be allowed also without the revision"),
+        (TEXT.replace("writable: true\n", ""), "15", "10", "before the patch of the file is applied"),
+    ],
+    ids=["writable", "not writable"],
+)
+def test_what_comes_first_of_values_of_both_owners_must_be_allowed_alone(
+    text: str, above: str, below: str, reason: str, tmp_path: Path
+) -> None:
+    async def scene(up: Up) -> None:
+        shop, values = await mixed(up)
+        await applied(up, {next(iter(values)): "60"}, group=shop)
+
+        with pytest.raises(Refused, match=reason):
+            await applied(up, dict(zip(values, (above, below), strict=True)), group=shop)
+
+        assert (values_in_force(up, values), up.bed.file.read_text()) == ([60, 20], text)
+
+    play(tmp_path, scene, text)
