@@ -52,6 +52,21 @@ def member_observe(group: Group, name: Member, state: State = None, json: AsJson
     lines(closeup_lines(answer))
 
 
+@member.command("log")
+def member_log(
+    group: Group,
+    name: Member,
+    number: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="So many lines of its end.")] = 100,
+    state: State = None,
+    json: AsJson = False,
+) -> None:
+    """Show the end of what a member wrote on its console, where its cloud keeps that."""
+    from handler.operations.member_operations import ReadMemberLog
+
+    answer = perform(state, json, ReadMemberLog(group=GroupId(group), member=MemberName(name), lines=number))
+    lines(answer["text"].split("\n") if answer["lines"] else [f"{name}: has written nothing"])
+
+
 @member.command("converge")
 def member_converge(group: Group, name: Member, state: State = None, json: AsJson = False) -> None:
     """Converge one member alone now, without waiting for more evidence about it."""

@@ -42,12 +42,13 @@ async def audited(
     by: Actor,
     perform: Callable[[], Awaitable[Done]],
 ) -> Done:
-    """Perform an operation between its two rows; one that only looks has none.
+    """Perform an operation between its two rows; one that only looks has none, unless it may show a secret.
 
     Raises:
         StoreError: the trail cannot be written, and nothing was done; or what ``perform`` raises.
     """
-    if right_of(operation).verb is Verb.EXAMINE or getattr(operation, "dry_run", False):
+    looks = right_of(operation).verb is Verb.EXAMINE and not address_of(type(operation)).secret
+    if looks or getattr(operation, "dry_run", False):
         return await perform()
     asked = await trail.write(_entry(operation, by, now(), AuditResult.ASKED))
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from config.errors import Refused
+from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.lookup import NoSuch, nearest, record_of, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
+from handler.operations.member_log import NO_OUTPUT, MemberLog, log_of
 from handler.planning.member_details import CloseUp, close_up
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.world import Record
+from handler.ports.orchestrator import KeepsOutput
 from handler.runtime.converging import hands_off
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
@@ -52,6 +54,32 @@ class MemberAdmin:
         """Gather now; return what is known of one member, why, and what a pass would do about it."""
         runtime = runtime_of(self._engine, group)
         return await asyncio.to_thread(self._seen, runtime, member)
+
+    async def log(self, group: GroupId, member: MemberName, lines: int) -> MemberLog:
+        """Return the end of what a member wrote on its console, also of one that has left, if that is still kept.
+
+        Raises:
+            NoSuch: the group has and had no such member.
+            Refused: its cloud shows no output, or does not show it now, with the reason.
+        """
+        runtime, parts = runtime_of(self._engine, group), self._engine.parts
+
+        def read() -> MemberLog:
+            if not parts.store.gone(group, {member}):
+                record_of(parts.store, group, member)
+            cloud = runtime.definition.cloud
+            driver = parts.converger.cloud(cloud)
+            if not isinstance(driver, KeepsOutput):
+                raise Refused(f"cloud {cloud.id} shows no output of its machines: {NO_OUTPUT}")
+            try:
+                output = driver.output(member, lines)
+            except DriverError as error:
+                raise Refused(f"the output of {member} cannot be read: {error}") from error
+            if output is None:
+                raise Refused(f"cloud {cloud.id} has no output of {member}: it is gone, or none was kept")
+            return log_of(group, member, output, lines)
+
+        return await asyncio.to_thread(read)
 
     async def converge(self, group: GroupId, member: MemberName, *, by: str) -> tuple[StepOutcome, ...]:
         """Make a pass for one member alone, without waiting for more evidence; return what was done.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Len
+from annotated_types import Ge, Le, Len
 
 from config.units import GroupId, MemberName
 from handler.identity.rights import Verb
@@ -13,9 +13,12 @@ from handler.operations.address import one_group, over, shared_resource
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
+    from handler.operations.member_log import MemberLog
     from handler.operations.outcomes import MemberPass, Shown
     from handler.planning.member_details import CloseUp
     from trigger.requests import Decision
+
+LINES_AT_MOST = 10_000
 
 
 @over("POST", "/groups/{group}/members/{member}/replace", "replace", status=202, verb=Verb.MEMBERS, on=one_group)
@@ -112,6 +115,28 @@ class ObserveMember:
         return await operations.members.observe(self.group, self.member)
 
 
+@over(
+    "POST",
+    "/groups/{group}/members/{member}/log",
+    "read_log",
+    body="LogBody",
+    may_be_bare=True,
+    is_signed=False,
+    secret=True,
+    verb=Verb.EXAMINE,
+    on=one_group,
+)
+class ReadMemberLog:
+    """Show the end of what a member wrote on its console, where its cloud keeps that; the audit trail has who asked."""
+
+    group: GroupId
+    member: MemberName
+    lines: Annotated[int, Ge(1), Le(LINES_AT_MOST)] = 100
+
+    async def perform(self, operations: Operations, by: Actor) -> MemberLog:
+        return await operations.members.log(self.group, self.member, self.lines)
+
+
 @over("POST", "/groups/{group}/members/{member}/converge", "converge", verb=Verb.CONVERGE, on=one_group)
 class ConvergeMember:
     """Make a pass for one member alone, and show what was done."""
@@ -127,5 +152,12 @@ class ConvergeMember:
 
 
 MemberOperation = (
-    ReplaceMember | DeleteMember | AdoptMember | EvictMember | ProtectMember | ObserveMember | ConvergeMember
+    ReplaceMember
+    | DeleteMember
+    | AdoptMember
+    | EvictMember
+    | ProtectMember
+    | ObserveMember
+    | ReadMemberLog
+    | ConvergeMember
 )

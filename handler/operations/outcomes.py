@@ -10,6 +10,7 @@ from config.units import GroupId, Instant, MemberName
 from handler.engine.assembly import Reloaded
 from handler.engine.declaring import Redeclared
 from handler.leasing.workers import ClusterStatus
+from handler.operations.member_log import MemberLog
 from handler.operations.setting_changes import SettingChange
 from handler.planning.member_details import CloseUp
 from handler.planning.plan import Snapshot
@@ -126,6 +127,7 @@ Done: TypeAlias = (
     | Snapshot
     | CloseUp
     | MemberPass
+    | MemberLog
     | Steered
     | Reloaded
     | Redeclared

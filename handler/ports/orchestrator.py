@@ -182,6 +182,22 @@ class Endings(Protocol):
         ...
 
 
+LOG_BYTES = 1 << 16
+"""Of a machine's output that is shown: its end."""
+
+
+@runtime_checkable
+class KeepsOutput(Protocol):
+    """A cloud that keeps what a machine wrote on its console. It raises exactly `Transient` and `Permanent`."""
+
+    def output(self, name: MemberName, lines: int) -> bytes | None:
+        """Return the end of what a member wrote, as it wrote it: about so many lines, at most `LOG_BYTES`.
+
+        ``None``: there is no such machine, or the cloud keeps nothing of it. Nothing is changed.
+        """
+        ...
+
+
 def ending_of(status: int) -> str:
     """Return how a process ended, in words.
 

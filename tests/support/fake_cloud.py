@@ -122,12 +122,18 @@ class FakeCloud:
     created: list[MemberName] = field(default_factory=list)
     destroyed: list[MemberName] = field(default_factory=list)
     unmarked: list[MemberName] = field(default_factory=list)
+    outputs: dict[MemberName, bytes] = field(default_factory=dict)
+    """What machines wrote on their consoles."""
     before_create: Callable[[MemberName], None] = lambda name: None
     before_destroy: Callable[[MemberName], None] = lambda name: None
 
     def __post_init__(self) -> None:
         self.simulation = Simulation(CALM, self.clock())
         self._turn = RLock()
+
+    def output(self, name: MemberName, lines: int) -> bytes | None:
+        with self.faults.around("output"):
+            return self.outputs.get(name)
 
     def list(self, group: GroupId) -> Listing:
         with self.faults.around("list"):

@@ -98,6 +98,8 @@ class Nova:
     failing: deque[str] = field(default_factory=deque)
     """How the next servers fail while they build."""
     holders: tuple[Holder, ...] = ()
+    console: str | None = None
+    """What servers wrote; ``None``: their host keeps no console log."""
     url: str = ""
     _numbers: int = 0
 
@@ -139,7 +141,7 @@ class Nova:
             "GET /servers": lambda asked, spoken: (200, _brief(self._list(asked, spoken))),
             "GET /servers/{id}": lambda asked, _: (200, {"server": self._shown(self._looked_at(asked))}),
             "DELETE /servers/{id}": lambda asked, _: self._delete(self._vm(asked)),
-            "POST /servers/{id}/action": lambda asked, _: self._stop(self._vm(asked)),
+            "POST /servers/{id}/action": lambda asked, _: self._acted(self._vm(asked), asked.body),
             "PUT /servers/{id}": lambda asked, _: (200, {"server": _modest(self._shown(self._renamed(asked)))}),
             "POST /servers/{id}/metadata": lambda asked, _: (200, {"metadata": self._noted(asked)}),
             "GET /flavors": lambda *_: (200, {"flavors": self.things.flavor}),
@@ -225,6 +227,17 @@ class Nova:
         self.vms.pop(vm.id, None)
         for holder in self.holders:
             holder.free(vm)
+
+    def _acted(self, vm: Vm, body: Any) -> tuple[int, Any]:
+        """Stop a server, or show its console; on a host without console logs Nova refuses that."""
+        if "os-getConsoleOutput" not in body:
+            return self._stop(vm)
+        if vm.status == "BUILD":
+            raise _refused(409, f"Instance {vm.id} is not ready")
+        if self.console is None:
+            raise _refused(404, "Guest does not have a console available.")
+        length = int(body["os-getConsoleOutput"]["length"])
+        return 200, {"output": "\n".join(self.console.splitlines()[-length:])}
 
     def _stop(self, vm: Vm) -> tuple[int, Any]:
         if vm.locked:

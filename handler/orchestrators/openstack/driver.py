@@ -30,7 +30,7 @@ from handler.planning.headroom import Quota
 from handler.planning.launches import Claim, LaunchId
 from handler.planning.world import Listing, MadePart, PartListing, Server, ServerState
 from handler.ports.examination import Check
-from handler.ports.orchestrator import Launch
+from handler.ports.orchestrator import LOG_BYTES, Launch
 
 _CANNOT_STOP = frozenset({404, 409})
 _ACCEPTED = 202
@@ -92,6 +92,12 @@ class OpenstackOrchestrator:
         with self._turns.of(name):
             found = self._bearing(name)
             return self._server(name, found[0]) if found else None
+
+    def output(self, name: MemberName, lines: int) -> bytes | None:
+        """Ask Nova for the end of a server's console output."""
+        with self._turns.of(name):
+            found = self._bearing(name)
+        return self._nova.output(found[0].id, lines).encode(errors="replace")[-LOG_BYTES:] if found else None
 
     def create(self, launch: Launch) -> Server:
         """Create a server, or return the existing one with the name and the mark. It is accepted and builds.

@@ -64,6 +64,14 @@ class Nova:
         if answer.status not in _DELETED:
             raise Transient(f"{self._connection.id}: server {id}: the answer cannot be read")
 
+    def output(self, id: str, lines: int) -> str:
+        """Return the last lines of a server's console; where the host keeps none, Nova's refusal says so."""
+        answer = self.ask("POST", f"/servers/{id}/action", body={"os-getConsoleOutput": {"length": lines}})
+        text = answer.body.get("output") if isinstance(answer.body, dict) else None
+        if not isinstance(text, str):
+            raise Transient(f"{self._connection.id}: the console output of server {id} cannot be read")
+        return text
+
     def named(self, name: str) -> ServerListing:
         """Return the servers with this name, of any owner."""
         seen = self._whole({"name": f"^{re.escape(name)}$"})

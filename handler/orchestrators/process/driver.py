@@ -27,7 +27,7 @@ from handler.orchestrators.process.registry import MarkedProcess, ProcessRegistr
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, Server, ServerState
 from handler.ports.examination import Check
-from handler.ports.orchestrator import Launch, Papers, ending_of, no_papers, no_secrets
+from handler.ports.orchestrator import LOG_BYTES, Launch, Papers, ending_of, no_papers, no_secrets
 
 _LEFT_GRACE: Seconds = 10.0
 """Grace for processes that a member leaves behind when it ends by itself."""
@@ -123,6 +123,10 @@ class ProcessOrchestrator:
         self._attend()
         status = children.ending(name)
         return "" if status is None else ending_of(status)
+
+    def output(self, name: MemberName, lines: int) -> bytes | None:
+        """Return the end of a member's log, which is kept for a while after it is gone."""
+        return self._logs.end_of(name, LOG_BYTES)
 
     # Marks
 

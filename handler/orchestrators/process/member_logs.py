@@ -45,6 +45,23 @@ class MemberLogs:
             kind = Transient if error.errno in _SHORTAGES else Permanent
             raise kind(f"cannot write the log {log}: {error.strerror}; make it writable") from error
 
+    def end_of(self, name: MemberName, most: int) -> bytes | None:
+        """Return the last bytes of a member's output, those of before its log began anew included; ``None``: no log.
+
+        Raises:
+            Permanent: it cannot be read.
+        """
+        log = self.of(name)
+        try:
+            end = _end_of(log, most)
+            with contextlib.suppress(FileNotFoundError):
+                end = _end_of(_before(log), most - len(end)) + end
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Permanent(f"cannot read the log {log}: {error.strerror}") from error
+        return end
+
     def trim(self, names: Iterable[MemberName]) -> None:
         """Restart logs that have grown too large.
 
@@ -73,6 +90,13 @@ class MemberLogs:
         except OSError:
             before.unlink(missing_ok=True)
         os.truncate(log, 0)
+
+
+def _end_of(path: Path, most: int) -> bytes:
+    """Return at most so many bytes of a file's end, which may grow meanwhile."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - most, 0))
+        return file.read(most)
 
 
 def _before(log: Path) -> Path:

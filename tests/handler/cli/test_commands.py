@@ -95,6 +95,7 @@ _TABLE: dict[str, Row] = {
     "member delete": Row(done=None, refused="GROUP none", wrong="GROUP"),
     "member evict": Row(done=None, refused="GROUP none", wrong="GROUP"),
     "member list": Row(done="GROUP", refused="none", wrong=""),
+    "member log": Row(done="GROUP MEMBER --lines 5", refused="GROUP none", wrong="GROUP"),
     "member observe": Row(done="GROUP MEMBER", refused="GROUP none", wrong="GROUP"),
     "member protect": Row(done="GROUP MEMBER --off", refused="GROUP none", wrong="GROUP"),
     "member replace": Row(done=None, refused="GROUP none", wrong="GROUP"),

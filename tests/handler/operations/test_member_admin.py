@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused
+from config.errors import Permanent, Refused
 from config.units import MemberName
+from handler.identity.actors import local
 from handler.operations.lookup import NoSuch
+from handler.operations.member_log import MemberLog
+from handler.operations.member_operations import ReadMemberLog
+from handler.operations.registry import perform
 from handler.planning.roles import Role
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Create
@@ -53,6 +57,40 @@ def test_one_member_is_repaired_by_order_and_no_other(bed: EngineBed) -> None:
         assert two in bed.machines
         notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(note.by, note.message) for note in notes if note.name == "converge"] == [("ada", one)]
+
+    bed.run(scene)
+
+
+def test_the_log_of_a_member_is_the_end_of_what_it_wrote_and_only_that_it_was_read_is_kept(bed: EngineBed) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        one = min(bed.machines)
+        bed.cloud.outputs[one] = b"first\nsecond\nthe secret word\n"
+        found = await perform(up.operations, ReadMemberLog(group=WEB, member=one, lines=2), local("ada", "uid 1000"))
+        assert isinstance(found, MemberLog)
+        assert (found.text, found.lines, found.is_whole) == ("second\nthe secret word", 2, False)
+        assert "secret" not in repr(found)
+        rows = [row.fields for row in await up.operations.trail.after(0, 99)]
+        read = [(row["act"], row["result"]) for row in rows if row["act"] != "start"]
+        assert read == [("read_log", "asked"), ("read_log", "done")]
+        assert "secret" not in str(rows)
+        assert not any(note.name == "read_log" for note in await up.operations.history(WEB, before=None, limit=99))
+
+    bed.run(scene)
+
+
+def test_a_log_that_is_not_there_is_refused_with_the_reason(bed: EngineBed) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        one = min(bed.machines)
+        members = up.operations.members
+        with pytest.raises(NoSuch, match="has no member"):
+            await members.log(WEB, MemberName("../store"), 9)
+        with pytest.raises(Refused, match=f"cloud .* has no output of {one}"):
+            await members.log(WEB, one, 9)
+        bed.cloud.faults.script("output", Permanent("the host keeps no console log"))
+        with pytest.raises(Refused, match=f"the output of {one} cannot be read: the host keeps no console log"):
+            await members.log(WEB, one, 9)
 
     bed.run(scene)
 

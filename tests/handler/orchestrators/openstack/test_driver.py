@@ -476,3 +476,33 @@ def test_openstacksdk_itself_is_content_with_the_wire(stage: OpenstackStage) -> 
     assert client.image.find_image("web").id == mint("image web")
     assert client.network.find_network("net").id == mint("network net")
     client.close()
+
+
+# Output
+
+
+def test_the_last_lines_of_a_console_are_read(stage: OpenstackStage) -> None:
+    cloud = stage.driver()
+    cloud.create(stage.launch())
+    stage.nova.console = "booting\nGrüße\nlogin:"
+
+    assert cloud.output(name(), 2) == "Grüße\nlogin:".encode()
+    assert cloud.output(name(2), 2) is None
+
+
+def test_a_console_that_a_host_does_not_keep_is_refused_in_novas_words(stage: OpenstackStage) -> None:
+    cloud = stage.driver()
+    cloud.create(stage.launch())
+
+    with pytest.raises(Permanent, match="refused: Guest does not have a console available"):
+        cloud.output(name(), 2)
+
+
+def test_a_server_that_is_not_ready_to_show_its_console_may_be_asked_again(stage: OpenstackStage) -> None:
+    cloud = stage.driver()
+    cloud.create(stage.launch())
+    (vm,) = stage.nova.vms.values()
+    vm.status = "BUILD"
+
+    with pytest.raises(Transient, match="is not ready"):
+        cloud.output(name(), 2)

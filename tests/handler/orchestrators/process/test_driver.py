@@ -502,3 +502,16 @@ os.killpg(0, {int(how)})
 
     assert found is not None
     assert found.state is ServerState.RUNNING
+
+
+def test_the_output_of_a_member_is_read_while_it_runs_and_after_it_is_gone(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
+    launch = stage.launch(recipe=shell("echo ready; exec sleep 60"))
+    box.create(launch)
+    printed(stage, launch)
+
+    assert box.output(launch.id.name, 10) == b"ready\n"
+    box.destroy(launch.id.name, grace=0.0)
+    until(lambda: box.find(launch.id.name) is None)
+    assert box.output(launch.id.name, 10) == b"ready\n"

@@ -73,3 +73,24 @@ def test_a_log_that_may_not_be_written_says_so(logs: MemberLogs) -> None:
 
     with pytest.raises(Permanent, match=r"cannot write the log .*: Is a directory; make it writable"):
         logs.open(ONE)
+
+
+def test_the_end_of_a_log_has_what_was_written_before_it_began_anew(logs: MemberLogs) -> None:
+    os.close(logs.open(ONE))
+    logs.of(ONE).with_name(f"{ONE}.log.1").write_bytes(b"before ")
+    logs.of(ONE).write_bytes(b"after")
+
+    assert logs.end_of(ONE, 100) == b"before after"
+    assert logs.end_of(ONE, 8) == b"re after"
+    assert logs.end_of(ONE, 3) == b"ter"
+    assert logs.end_of(MemberName("web-k3f9ab-2"), 3) is None
+
+
+def test_a_log_that_is_a_link_to_another_file_is_not_read(logs: MemberLogs, tmp_path: Path) -> None:
+    os.close(logs.open(ONE))
+    (tmp_path / "secret").write_text("secret")
+    logs.of(ONE).unlink()
+    logs.of(ONE).symlink_to(tmp_path / "secret")
+
+    with pytest.raises(Permanent, match=r"cannot read the log .*: Too many levels of symbolic links"):
+        logs.end_of(ONE, 100)
