@@ -1,7 +1,7 @@
 """PostgreSQL: sessions with the server, with back-off, and what its errors mean for an operator.
 
 The session that writes holds an advisory lock for as long as it lives: one daemon writes a store. A session that ends
-frees it at once, whatever ended it; one whose machine is cut off ends after 11 seconds, by keep-alives. Workers share
+frees it, whatever ended it; one whose machine is cut off ends after 11 seconds, by keep-alives. Workers share
 the lock among each other, since their lease tells which one writes; a daemon that is no worker does not.
 """
 
@@ -42,8 +42,11 @@ _HOLDER = (
     "SELECT coalesce(host(client_addr), 'this machine') || ', session ' || pid, mode = 'ShareLock' "
     "FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND classid = %s AND granted"
 )
-_TAKE_LOCK = "SELECT pg_try_advisory_lock(%s, current_schema()::regnamespace::oid::integer)"
+_TAKE_LOCK = "SELECT pg_advisory_lock(%s, current_schema()::regnamespace::oid::integer)"
 _SHARE_LOCK = _TAKE_LOCK.replace("_lock(", "_lock_shared(")
+_PATIENCE = "SELECT set_config('lock_timeout', %s, false)"
+_HANDED_OVER = "1s"
+"""A session that was closed holds its lock until the server has seen that."""
 OF_WRITER = "trimtab writer"
 """What sessions of a worker's store are called in the server."""
 END_WRITERS = (
@@ -153,12 +156,15 @@ class PostgresqlSessions:
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
         )
         session.execute(durable)
-        taken = session.execute(_SHARE_LOCK if self._of_worker else _TAKE_LOCK, (_LOCK,)).fetchone()
-        if taken is None or not taken[0]:
+        session.execute(_PATIENCE, (_HANDED_OVER,))
+        try:
+            session.execute(_SHARE_LOCK if self._of_worker else _TAKE_LOCK, (_LOCK,))
+        except psycopg.errors.LockNotAvailable as error:
             where, workers = session.execute(_HOLDER, (_LOCK,)).fetchone() or ("unknown", False)
             remedy = "start this daemon with --worker NAME, too" if workers else "one daemon at a time"
             holder = "a worker" if workers else "another daemon"
-            raise StoreError(f"store {self.url} is held by {holder} ({where}): {remedy}")
+            raise StoreError(f"store {self.url} is held by {holder} ({where}): {remedy}") from error
+        session.execute(_PATIENCE, (_SETTINGS["lock_timeout"],))
         session.autocommit = False
 
 

@@ -32,7 +32,7 @@ WORKER = (sys.executable, "-m", "distributed.cli.dask_worker")
 def a_scheduler(workers: int) -> Iterator[str]:
     """A scheduler on loopback, with so many workers that are threads of this process."""
     with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=workers, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address="127.0.0.1:0"
     ) as cluster:
         yield cluster.scheduler_address
 
