@@ -64,8 +64,8 @@ WINDOW = 300.0
 TICKS = 20
 ROUNDS = 5
 """Ticks that are measured."""
-_SETTLED = 3
-"""Ticks until every group's decision is made, and its new story is written down."""
+_SETTLED = 2
+"""Ticks after the first decisions, until what has changed is written down."""
 _CPU = CounterId("cpu")
 
 
@@ -223,11 +223,10 @@ def _decided(fleet: _Fleet) -> tuple[tuple[float, ...], float, set[str]]:
     ):
         for tick in range(TICKS - 1):  # until the last sample, no window is full
             daemon.fill(answers.at(tick), INTERVAL)
-        for _ in range(_SETTLED):
-            daemon.tick(answers.at(TICKS - 1), INTERVAL)
+        daemon.tick(answers.at(TICKS - 1), INTERVAL)
         scaled = {str(runtime.id) for runtime in daemon.runtimes.values() if (runtime.state.desired or 0) > members}
-        spent = tuple(daemon.tick(answers.at(TICKS - 1), INTERVAL) * 1000 for _ in range(ROUNDS))
-        return spent, daemon.memory(), scaled
+        spent = [daemon.tick(answers.at(TICKS - 1), INTERVAL) * 1000 for _ in range(_SETTLED + ROUNDS)]
+        return tuple(spent[_SETTLED:]), daemon.memory(), scaled
 
 
 class _Answers:
