@@ -25,7 +25,7 @@ from tests.support.orchestrators import Clock, ProcessStage, a_recipe, bearing, 
 from tests.support.waiting import PATIENT, until
 
 WEB = GroupId("web")
-STUBBORN = ("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+STUBBORN = ("sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done")
 
 
 @pytest.fixture
@@ -417,6 +417,7 @@ def test_a_member_may_finish_in_its_own_time(box: ProcessOrchestrator, stage: Pr
 def test_a_member_that_is_leaving_says_so(box: ProcessOrchestrator, stage: ProcessStage) -> None:
     launch = stage.launch(recipe=a_recipe(STUBBORN))
     box.create(launch)
+    printed(stage, launch)
 
     box.destroy(launch.id.name, grace=30.0)
 
@@ -440,6 +441,7 @@ def test_grace_ends_by_itself(box: ProcessOrchestrator, stage: ProcessStage, clo
 def test_a_shorter_grace_counts_at_once(box: ProcessOrchestrator, stage: ProcessStage) -> None:
     launch = stage.launch(recipe=a_recipe(STUBBORN))
     made = box.create(launch)
+    printed(stage, launch)
     box.destroy(launch.id.name, grace=30.0)
 
     box.destroy(launch.id.name, grace=0.0)
