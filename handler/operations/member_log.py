@@ -9,7 +9,11 @@ from config.units import GroupId, MemberName
 from handler.logs import printable
 from handler.ports.orchestrator import LOG_BYTES
 
-NO_OUTPUT = "only OpenStack and processes keep it; CloudStack's and OpenNebula's API show a console as a picture"
+NO_OUTPUT = (
+    "only OpenStack and processes give it as text; CloudStack's API gives the address of a console for a browser, and "
+    "OpenNebula's has no call for it"
+)
+"""Source: CloudStack's ``createConsoleEndpoint`` (since 4.18); the methods ``one.vm.*`` of OpenNebula's XML-RPC API."""
 _STEERING = re.compile(
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, moves of the cursor
