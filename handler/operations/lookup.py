@@ -46,6 +46,11 @@ def record_of(store: Store, group: GroupId, member: MemberName) -> Record:
     return records[member]
 
 
+def last_record_of(store: Store, group: GroupId, member: MemberName) -> Record:
+    """Return one member's record, also of one that is gone, as long as the store remembers it. As `record_of`."""
+    return store.gone(group, {member}).get(member) or record_of(store, group, member)
+
+
 def nearest(wanted: str, names: Iterable[str]) -> str:
     """Return the end of a sentence that suggests the nearest name; empty if none is near."""
     close = difflib.get_close_matches(wanted, list(names), n=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import NoSuch, nearest, record_of, runtime_of
+from handler.operations.lookup import NoSuch, last_record_of, nearest, record_of, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.member_log import NO_OUTPUT, MemberLog, log_of
@@ -17,10 +18,21 @@ from handler.planning.member_details import CloseUp, close_up
 from handler.planning.step_outcomes import StepOutcome
 from handler.planning.world import Record
 from handler.ports.orchestrator import KeepsOutput
+from handler.ports.stored import Event
 from handler.runtime.converging import hands_off
 from handler.runtime.decision_task import DecisionTask
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.requests import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedMember:
+    """What the store has of one member."""
+
+    record: Record | None
+    """``None``: its cloud lists it, and it is not recorded yet."""
+    events: tuple[Event, ...]
+    """Its steps, and notes that name it, newest first."""
 
 
 class MemberAdmin:
@@ -55,6 +67,28 @@ class MemberAdmin:
         runtime = runtime_of(self._engine, group)
         return await asyncio.to_thread(self._seen, runtime, member)
 
+    async def recorded(self, group: GroupId, member: MemberName, limit: int) -> RecordedMember:
+        """Return what the store has of one member, also of one that is gone; at most ``limit`` events.
+
+        Raises:
+            NoSuch: the group has no such member, and none is remembered.
+            StoreError: the store cannot be read.
+        """
+        runtime, store = runtime_of(self._engine, group), self._engine.parts.store
+        seen = () if runtime.seen is None else runtime.seen.world.members
+
+        def read() -> RecordedMember:
+            try:
+                record = last_record_of(store, group, member)
+            except NoSuch:
+                if member not in {each.name for each in seen}:
+                    raise
+                return RecordedMember(record=None, events=())
+            events = store.member_history(group, member, since=record.intended_at, limit=limit)
+            return RecordedMember(record=record, events=events)
+
+        return await asyncio.to_thread(read)
+
     async def log(self, group: GroupId, member: MemberName, lines: int) -> MemberLog:
         """Return the end of what a member wrote on its console, also of one that has left, if that is still kept.
 
@@ -65,8 +99,7 @@ class MemberAdmin:
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
 
         def read() -> MemberLog:
-            if not parts.store.gone(group, {member}):
-                record_of(parts.store, group, member)
+            last_record_of(parts.store, group, member)
             cloud = runtime.definition.cloud
             driver = parts.converger.cloud(cloud)
             if not isinstance(driver, KeepsOutput):

@@ -338,6 +338,10 @@ class Store(
         """
         ...
 
+    def member_history(self, group: GroupId, member: MemberName, *, since: Instant, limit: int) -> tuple[Event, ...]:
+        """The newest steps of one member, and notes whose text names it, from an instant on, newest first."""
+        ...
+
     def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         """The span that covers ``at``, or the last one before it."""
         ...

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, Table, and_, bindparam, literal_column, select, union_all
 
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, MemberName
 from handler.ports.stored import EVERY_KIND, Event, EventKind, StoredAnswer
 from handler.store.dialects import JsonItem, JsonRows
 from handler.store.packed_events import packed_decisions, packed_size_changes
@@ -63,6 +65,35 @@ def read_events(
             events.extend(decision.event() for decision in packed)
     events.sort(key=lambda event: -event.at)
     return tuple(event for event in events if len(events) <= limit or event.at >= events[limit - 1].at)
+
+
+def read_member_events(
+    connection: Connection, group: GroupId, member: MemberName, *, since: Instant, limit: int
+) -> tuple[Event, ...]:
+    """The newest ``limit`` steps of a member, and notes whose text names it, from an instant on, newest first.
+
+    With the member's first instant, only the group's rows since then are looked through.
+    """
+    own = every(steps).where(steps.c.group == group, steps.c.at >= since, steps.c.member == member)
+    naming = every(notes).where(
+        notes.c.group == group, notes.c.at >= since, notes.c.message.contains(member, autoescape=True)
+    )
+    newest = own.order_by(steps.c.at.desc(), steps.c.id.desc()).limit(limit)
+    events = [_event(steps, row) for row in connection.execute(newest).mappings()]
+    noted = connection.execute(naming.order_by(notes.c.at.desc(), notes.c.id.desc())).mappings()
+    events.extend(islice((_event(notes, row) for row in noted if names(row["message"], member)), limit))
+    events.sort(key=lambda event: -event.at)
+    return tuple(events[:limit])
+
+
+def names(text: str, member: MemberName) -> bool:
+    """Tell whether a text names a member, and not only one whose name contains this one's.
+
+    >>> member = MemberName("web-k3f9ab-1")
+    >>> names("web-k3f9ab-1, to be replaced", member), names("web-k3f9ab-12", member), names("a-web-k3f9ab-1", member)
+    (True, False, False)
+    """
+    return re.search(rf"(?<![\w-]){re.escape(member)}(?![\w-])", text) is not None
 
 
 def read_size_changes(connection: Connection, since: Instant, limit: int) -> tuple[Event, ...]:

@@ -240,6 +240,11 @@ class SqlStore(
         with self._snapshot() as connection:
             return history.read_events(connection, group, before=before, limit=limit, kinds=kinds)
 
+    def member_history(self, group: GroupId, member: MemberName, *, since: Instant, limit: int) -> tuple[Event, ...]:
+        """Return the newest steps of one member, and notes whose text names it, newest first."""
+        with self._snapshot() as connection:
+            return history.read_member_events(connection, group, member, since=since, limit=limit)
+
     def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         """Return the span that covers ``at``, or the last one before it; also one that is not flushed yet."""
         with self._snapshot() as connection:

@@ -41,6 +41,7 @@ from handler.ports.stored import (
     StoredTick,
     TickSpan,
 )
+from handler.store.history import names
 from tests.support.fake_cloud import Instants
 from tests.support.memory_users import MemoryUsers
 from tests.support.worlds import INSTALLATION
@@ -488,6 +489,12 @@ class MemoryStore(MemoryUsers):
     ) -> tuple[Event, ...]:
         found = [event for event in self.events.values() if event.group == group and event.kind in kinds]
         return tuple(event for event in reversed(found) if before is None or event.at < before)[:limit]
+
+    def member_history(self, group: GroupId, member: MemberName, *, since: Instant, limit: int) -> tuple[Event, ...]:
+        found = [event for event in self.history(group, before=None, limit=len(self.events)) if event.at >= since]
+        steps = {id(event) for event in found if event.kind is EventKind.STEP and event.by == member}
+        noted = {id(event) for event in found if event.kind is EventKind.NOTE and names(event.message, member)}
+        return tuple(event for event in found if id(event) in steps | noted)[:limit]
 
     def span_at(self, group: GroupId, at: Instant) -> TickSpan | None:
         earlier = [span for span in self.spans if span.group == group and span.first_at <= at]

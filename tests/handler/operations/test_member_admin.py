@@ -16,7 +16,7 @@ from handler.operations.registry import perform
 from handler.planning.roles import Role
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Create
-from handler.planning.world import ServerState
+from handler.planning.world import Phase, ServerState
 from handler.ports.stored import EventKind
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
 
@@ -36,6 +36,8 @@ def test_observing_one_member_gathers_anew_and_changes_nothing(bed: EngineBed) -
         assert bed.cloud.destroyed == []
         with pytest.raises(NoSuch, match=f"has no member {one}0; did you mean {one}"):
             await up.operations.members.observe(WEB, MemberName(f"{one}0"))
+        with pytest.raises(NoSuch, match=f"has no member {one}0; did you mean {one}"):
+            await up.operations.members.recorded(WEB, MemberName(f"{one}0"), 9)
 
     bed.run(scene)
 
@@ -57,6 +59,12 @@ def test_one_member_is_repaired_by_order_and_no_other(bed: EngineBed) -> None:
         assert two in bed.machines
         notes = await up.operations.history(WEB, before=None, limit=99, kinds={EventKind.NOTE})
         assert [(note.by, note.message) for note in notes if note.name == "converge"] == [("ada", one)]
+        await up.until(lambda: bool(up.engine.parts.store.gone(WEB, {one})))
+        gone = await up.operations.members.recorded(WEB, one, 99)
+        assert gone.record is not None
+        assert gone.record.phase is Phase.GONE
+        assert {"create", "converge", "destroy"} <= {event.name for event in gone.events}
+        assert [event.at for event in gone.events] == sorted((event.at for event in gone.events), reverse=True)
 
     bed.run(scene)
 

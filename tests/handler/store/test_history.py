@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from config.units import GroupId
+from config.units import GroupId, MemberName
 from handler.planning.step_outcomes import StepResult
 from handler.ports.stored import EventKind
 from tests.support.store import LOCAL, WEB, a_tick, an_explanation, at
@@ -47,6 +47,22 @@ def test_only_the_kinds_that_are_asked_count(store):
     wanted = {EventKind.DECISION, EventKind.NOTE}
     assert instants(store.history(WEB, before=None, limit=3, kinds=wanted)) == [at(s) for s in (22, 20, 12)]
     assert store.history(WEB, before=None, limit=3, kinds=()) == ()
+
+
+def test_a_member_s_history_is_its_steps_and_the_notes_that_name_it_newest_first(store):
+    one, other = MemberName("web-k3f9ab-1"), MemberName("web-k3f9ab-12")
+    for second, member in ((3, one), (5, other), (7, one)):
+        store.begin_step(WEB, "create", member, at(second), (), LOCAL)
+    for second, message in ((4, one), (6, f"app-7 (i-3) as {other}"), (8, f"{one}, to be replaced"), (9, "web-k3f9ab")):
+        store.note(WEB, "evict", "ada", message, at(second))
+
+    def seconds(since, limit):
+        return instants(store.member_history(WEB, one, since=at(since), limit=limit))
+
+    assert seconds(0, 9) == [at(s) for s in (8, 7, 4, 3)]
+    assert seconds(4, 9) == [at(s) for s in (8, 7, 4)]
+    assert seconds(0, 3) == [at(s) for s in (8, 7, 4)]
+    assert store.member_history(GroupId("worker"), one, since=at(0), limit=9) == ()
 
 
 @pytest.mark.parametrize("limit", [0, -1])
