@@ -21,6 +21,8 @@ FORM = "application/x-www-form-urlencoded"
 LOGIN, LOGOUT, PASSWORD = "/login", "/logout", "/password"
 DECLARED = "/declared"
 """What is declared, and below it the forms that change it."""
+GROUPS = "/groups/"
+"""Below it are the pages of groups, and the form for a member's log."""
 GARBAGE, WEBHOOKS, USERS, TOKENS = "/garbage", "/webhooks", "/users", "/tokens"
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
 _OF_FLOW = "-oidc"
@@ -80,11 +82,13 @@ class SessionCookie:
 def is_form(path: str) -> bool:
     """Tell whether what is sent to a path is a form.
 
-    >>> is_form("/login"), is_form("/declared/groups"), is_form("/declaredly"), is_form("/api/v1/groups")
-    (True, True, False, False)
+    >>> is_form("/login"), is_form("/declared/groups"), is_form("/groups/web/members/web-1"), is_form("/declaredly")
+    (True, True, True, False)
+    >>> is_form("/api/v1/groups")
+    False
     """
     pages = {LOGIN, LOGOUT, PASSWORD, GARBAGE, WEBHOOKS, USERS, TOKENS}
-    return path in pages or path.startswith((f"{DECLARED}/", f"{USERS}/"))
+    return path in pages or path.startswith((f"{DECLARED}/", f"{USERS}/", GROUPS))
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

@@ -20,12 +20,16 @@ from handler.identity.grants import EVERYTHING
 from handler.operations.declaration_admin import DeclaredEntry
 from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch
+from handler.operations.member_admin import RecordedMember
 from handler.operations.member_course_admin import LivedCourses, MemberLife
+from handler.operations.member_log import log_of
+from handler.operations.outcomes import RevisionStatus
 from handler.planning.garbage import GarbageKind, Item
 from handler.planning.rolls import RollState
 from handler.planning.status import GroupCondition, GroupOutline, GroupStatus, MemberState, RollbackStatus, RollStatus
+from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Wait
-from handler.planning.world import BalancerView, Health, RegistrationState, World
+from handler.planning.world import Attempts, BalancerView, Health, Phase, Record, RegistrationState, World
 from handler.ports.alerts import StoredHook
 from handler.ports.credentials import StoredKeyPair
 from handler.ports.declarations import EntityChange, EntityRevision
@@ -42,6 +46,7 @@ from handler.web.pages.choosing import FleetFilter
 from handler.web.pages.courses import CoursesAsked, courses_page
 from handler.web.pages.declared import EntityForm, declared_page, document_page, form_page, texts_before
 from handler.web.pages.garbage import GarbageFacts, garbage_page
+from handler.web.pages.member import LogAsked, MemberFacts, member_page
 from handler.web.pages.revisions import revisions_page
 from handler.web.pages.routes import Console
 from handler.web.pages.trail import TrailChoice, trail_markup
@@ -291,7 +296,7 @@ def _old_series() -> SeriesRecorder:
 
 
 def member_pages() -> str:
-    """What members showed over time: of some of many with gaps, of one by name, and why there is nothing."""
+    """What members showed over time: of some of many with gaps, of one by name, and why there is nothing; members."""
     course: MemberCourse = filled(MemberCourse)
     column = (1.5, None, 3.0)
     full = replace(course, member=MemberName(_HOSTILE), low=column, high=column, greatest_at=at(60))
@@ -325,8 +330,39 @@ def member_pages() -> str:
             "some": courses_page(asked, lived),
             "by name": courses_page(named, LivedCourses(courses=ranges, lives={})),
             "nothing": courses_page(replace(asked, counters=()), _HOSTILE),
+            **{name: member_page(facts) for name, facts in _members()},
         }.items()
     )
+
+
+def _members() -> Iterator[tuple[str, MemberFacts]]:
+    """Pages of one member: where everything is the case, of one that is gone, and of a machine without a record."""
+    name, when = MemberName(f"web-{MemberState.BUILDING.value}"), at(20)
+    record: Record = filled(Record)
+    tried = Attempts(call="register", balancer=BalancerId("edge"), count=3, again_at=at(120), because=_HOSTILE)
+    troubled = replace(
+        record, name=name, phase=Phase.LEAVING, failing_since=when, absent_at=when, given=True, profile="abc",
+        attempts=(tried, replace(tried, balancer=None, count=0)),
+    )  # fmt: skip
+    step = _event(when, EventKind.STEP, "join", by=name, result=StepResult.FAILED, message=_HOSTILE, took=2.5)
+    events = (step, replace(step, result=None, took=None), _event(at(1), EventKind.NOTE, "evict", by=_HOSTILE))
+    status = replace(a_member(name, MemberState.DRAINING, protected=True, warming=True), unready=_HOSTILE)
+    log = log_of(_WEB, name, f"first\n{_HOSTILE}\n".encode(), 50)
+    full = MemberFacts(
+        group=_WEB, member=name, recorded=RecordedMember(record=troubled, events=events), status=status,
+        world=_world(), revisions=(replace(filled(RevisionStatus), number=3, profile="abc"),), now=NOW,
+        log=LogAsked(csrf="token", lines=50, answer=log),
+    )  # fmt: skip
+    yield "a member", full
+    gone = replace(troubled, phase=Phase.GONE, profile=None)
+    yield (
+        "a member that is gone",
+        replace(
+            full, recorded=RecordedMember(record=gone, events=()), status=None, world=None,
+            log=LogAsked(csrf="token", answer=_HOSTILE),
+        ),
+    )  # fmt: skip
+    yield "no record", replace(full, recorded=RecordedMember(record=None, events=()), log=LogAsked())
 
 
 # What is declared, and its forms

@@ -20,6 +20,8 @@ from tests.support.asked import Reply, asked
 from tests.support.filled import filled
 
 API = "/api/v1"
+A_MEMBER = "/groups/{group}/members/{member}"
+"""The page of one that no group has."""
 A_GROUP = None
 """The group that the path names, or the query."""
 AN_ACCOUNT = OnAccount(AccountId("root"))
@@ -40,6 +42,7 @@ READING: dict[str, tuple[Verb, Reach | None]] = {
     "/garbage": (Verb.EXAMINE, A_GROUP),
     "/groups/{group}": (Verb.READ, A_GROUP),
     "/groups/{group}/acts": (Verb.READ, A_GROUP),
+    A_MEMBER: (Verb.READ, A_GROUP),
     "/groups/{group}/tune": (Verb.TUNE, A_GROUP),
     "/groups/{group}/tune/answer": (Verb.TUNE, A_GROUP),
     "/groups/{group}/tune/dialog": (Verb.TUNE, A_GROUP),
@@ -137,5 +140,5 @@ async def looked_at(app: FastAPI, path: str, target: Target, actor: Actor) -> Re
     method, body = ("POST", {}) if path.endswith("/check") else ("GET", None)
     query = f"group={target.group}" if READING[path][1] is A_GROUP and "{group}" not in path else ""
     named = {"group": target.group, "account": target.account, "user": target.user}
-    placed = {**named, "section": "policies", "id": target.policy}
+    placed = {**named, "section": "policies", "id": target.policy, "member": "web-1"}
     return await asked(app, method, path.format_map(placed), actor, body, query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -11,8 +11,8 @@ from markupsafe import Markup
 from config.units import CounterId, GroupId, Instant, MemberName, format_span
 from handler.operations.member_course_admin import LivedCourses, MemberLife
 from handler.web.pages.charts import Chart, ChartMark, Plot, Trace, chart, gap_of
-from handler.web.pages.figures import ABSENT, minute, quantity, span
-from handler.web.pages.frame import href
+from handler.web.pages.figures import ABSENT, minute, quantity, second, span
+from handler.web.pages.frame import href, member_href
 from handler.web.pages.group import WindowLink
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.windows import SPANS, Window, field_text, window_of
@@ -65,6 +65,7 @@ class CourseShown:
     """One member."""
 
     member: MemberName
+    href: str
     life: str
     least: str
     greatest: str
@@ -100,7 +101,7 @@ def courses_page(asked: CoursesAsked, found: LivedCourses | str) -> Markup:
         members=asked.members,
         everyone=_address(asked.window, counter, ()),
         refused=found if isinstance(found, str) else "",
-        shown=None if isinstance(found, str) else _shown(found),
+        shown=None if isinstance(found, str) else _shown(found, asked.group),
     )
     return _TEMPLATE("page", page)
 
@@ -117,14 +118,14 @@ def _address(window: Window, counter: CounterId | None, members: Sequence[Member
     return "?" + "&".join(part for part in (window.query, named) if part)
 
 
-def _shown(found: LivedCourses) -> CoursesShown:
+def _shown(found: LivedCourses, group: GroupId) -> CoursesShown:
     courses = found.courses
     values = [value for column in (courses.low, courses.high) for value in column if value is not None]
     return CoursesShown(
         which=_which(courses),
         caveats=courses.caveats,
         together=_together(courses),
-        courses=tuple(_course(courses, each, found.lives, values) for each in courses.members),
+        courses=tuple(_course(found, each, values, group) for each in courses.members),
         columns=("median", *(each.member for each in courses.members)),
         rows=tuple(_rows(courses)),
     )
@@ -146,10 +147,8 @@ def _together(courses: MemberCourses) -> Chart:
     return chart(_plot(courses, "chart-members", f"{courses.counter} of all {courses.of} members", traces))
 
 
-def _course(
-    courses: MemberCourses, course: MemberCourse, lives: Mapping[MemberName, MemberLife], values: Sequence[float]
-) -> CourseShown:
-    life = lives.get(course.member)
+def _course(found: LivedCourses, course: MemberCourse, values: Sequence[float], group: GroupId) -> CourseShown:
+    courses, life = found.courses, found.lives.get(course.member)
     own = (
         Trace(label=course.member, at=courses.at, values=course.high, kind="value")
         if courses.exact
@@ -159,9 +158,10 @@ def _course(
     about = f"{courses.counter} of {course.member}, and the median of all members"
     return CourseShown(
         member=course.member,
+        href=member_href(group, course.member),
         life=_lived(life),
         least=quantity(course.least, courses.unit),
-        greatest=f"{quantity(course.greatest, courses.unit)} at {_moment(course.greatest_at)}",
+        greatest=f"{quantity(course.greatest, courses.unit)} at {second(course.greatest_at)}",
         farthest=_far(course.farthest, courses.unit),
         beside=_beside(course.farthest),
         chart=chart(_plot(courses, f"chart-member-{course.member}", about, traces, _marks(courses, life), values)),
@@ -211,14 +211,14 @@ def _times(life: MemberLife) -> dict[str, Instant]:
 
 def _lived(life: MemberLife | None) -> str:
     times = {} if life is None else _times(life)
-    return ", ".join(f"{word} {_moment(at)}" for word, at in times.items()) or ABSENT
+    return ", ".join(f"{word} {second(at)}" for word, at in times.items()) or ABSENT
 
 
 def _far(farthest: Farthest | None, unit: str) -> str:
     if farthest is None:
         return ABSENT
     value, median = quantity(farthest.value, unit), quantity(farthest.median, unit)
-    return f"{value} at {_moment(farthest.at)}; median {median}"
+    return f"{value} at {second(farthest.at)}; median {median}"
 
 
 def _beside(farthest: Farthest | None) -> str:
@@ -236,12 +236,8 @@ def _rows(courses: MemberCourses) -> Iterator[tuple[str, tuple[str, ...]]]:
     for first in range(0, len(courses.at), step):
         columns = (courses.median, *(each.high for each in courses.members))
         greatest = (_greatest(column[first : first + step]) for column in columns)
-        yield _moment(courses.at[first]), tuple(quantity(each, courses.unit) for each in greatest)
+        yield second(courses.at[first]), tuple(quantity(each, courses.unit) for each in greatest)
 
 
 def _greatest(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
-
-
-def _moment(at: Instant) -> str:
-    return field_text(at).replace("T", " ")

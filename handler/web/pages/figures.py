@@ -61,6 +61,15 @@ def minute(at: Instant) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
+def second(at: Instant) -> str:
+    """Write a date and a time of day to the second.
+
+    >>> second(Instant(1772366400.5))
+    '2026-03-01 12:00:00'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
 def stamp(at: Instant) -> str:
     """Write a date and time precise enough to find the decision of that instant.
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from config.units import GroupId, Instant
+from config.units import GroupId, Instant, MemberName
 from handler.identity.actors import Actor
 from handler.identity.grants import Ruling
 from handler.identity.rights import INSTALLATION, Right, Verb
@@ -158,6 +158,11 @@ def not_here(message: str) -> Markup:
 def href(group: GroupId) -> str:
     """Return the path of a group's page."""
     return f"/groups/{quote(group, safe='')}"
+
+
+def member_href(group: GroupId, member: MemberName) -> str:
+    """Return the path of a member's page."""
+    return f"{href(group)}/members/{quote(member, safe='')}"
 
 
 def badge_of(condition: GroupCondition) -> Badge:

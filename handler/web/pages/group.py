@@ -20,7 +20,7 @@ from handler.web.pages.charts import ChartMark
 from handler.web.pages.curves import cards_of, sizes_of
 from handler.web.pages.facts import Facts
 from handler.web.pages.figures import ABSENT, clock, minute, number, span, stamp
-from handler.web.pages.frame import Badge, Parts, badge_of, href
+from handler.web.pages.frame import Badge, Parts, badge_of, href, member_href
 from handler.web.pages.layout import PageTemplate
 from handler.web.pages.registrations import ShownRegistration, shown_registrations
 from handler.web.pages.windows import SPANS, Window, field_text, window_of
@@ -32,7 +32,7 @@ from trigger.requests import Quiet
 from trigger.verdicts import Direction
 
 _TEMPLATE = PageTemplate("group.html")
-_GLYPHS = {
+GLYPHS = {
     MemberState.BUILDING: "○",
     MemberState.JOINING: "◔",
     MemberState.IN_SERVICE: "●",
@@ -90,6 +90,7 @@ class MemberRow:
     """A line of the table of members."""
 
     name: MemberName
+    href: str
     state: str
     glyph: str
     word: str
@@ -201,7 +202,7 @@ def head_of(status: GroupStatus, now: Instant) -> Head:
 
 def _figures(status: GroupStatus, now: Instant) -> Iterator[Stated]:
     states = Counter(member.state for member in status.members)
-    others = ", ".join(f"{count} {_word(state)}" for state, count in states.items() if state.value != "in_service")
+    others = ", ".join(f"{count} {state_word(state)}" for state, count in states.items() if state.value != "in_service")
     yield Stated("In service", number(status.in_service), others, large=True)
     yield Stated("Desired", number(status.desired), "by force" if status.forced else "", large=True)
     yield Stated("Min–max", f"{status.minimum}–{status.maximum}")
@@ -272,7 +273,7 @@ def members_of(facts: Facts) -> MembersTable:
     nothing = "No members." if status.listed is not None else "The members have not been listed yet."
     registrations = shown_registrations(facts.world)
     rows = tuple(
-        _member(member, now, facts.values.get(member.name, ()), registrations.get(member.name, ()))
+        _member(status.group, member, now, facts.values.get(member.name, ()), registrations.get(member.name, ()))
         for member in status.members
     )
     return MembersTable(
@@ -284,7 +285,11 @@ def members_of(facts: Facts) -> MembersTable:
 
 
 def _member(
-    member: MemberStatus, now: Instant, shows: tuple[ShownValue, ...], balancers: tuple[ShownRegistration, ...]
+    group: GroupId,
+    member: MemberStatus,
+    now: Instant,
+    shows: tuple[ShownValue, ...],
+    balancers: tuple[ShownRegistration, ...],
 ) -> MemberRow:
     notes = [word for word, holds in (("protected", member.protected), ("warming up", member.warming)) if holds]
     if member.unheard_since is not None:
@@ -293,9 +298,10 @@ def _member(
         notes.append(f"probe: {member.unready}")
     return MemberRow(
         name=member.name,
+        href=member_href(group, member.name),
         state=member.state.value,
-        glyph=_GLYPHS[member.state],
-        word=_word(member.state),
+        glyph=GLYPHS[member.state],
+        word=state_word(member.state),
         state_since=f"{member.state_since:.3f}",
         lasting=span(now - member.state_since),
         since=f"{member.since:.3f}",
@@ -308,5 +314,6 @@ def _member(
     )
 
 
-def _word(state: MemberState) -> str:
+def state_word(state: MemberState) -> str:
+    """Return a member's state in words."""
     return state.value.replace("_", " ")

@@ -1,8 +1,9 @@
-"""``/``, ``/groups/{group}``, pages about one group, their events, and their files. All of them only read."""
+"""``/``, ``/groups/{group}``, pages about one group, their events, and their files. None of them changes anything."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -18,7 +19,7 @@ from handler.operations.facade import Operations
 from handler.operations.lookup import NoSuch, no_group
 from handler.operations.member_course_admin import LivedCourses
 from handler.web.gate import COOKIE
-from handler.web.needs import READS, READS_OWN, TUNES, actor_of, grants_of, session_of
+from handler.web.needs import EXAMINES, READS, READS_OWN, TUNES, actor_of, grants_of, session_of
 from handler.web.pages.act_routes import ActDialogs
 from handler.web.pages.addresses import ChoiceAsked, EventsAsked, TimeAsked, ValuesAsked
 from handler.web.pages.assets import read_assets
@@ -28,6 +29,7 @@ from handler.web.pages.facts import PageGatherer
 from handler.web.pages.frame import NO_LOGIN, PAGE_HEADERS, Parts, Visitor, banner, document, not_here, page_of
 from handler.web.pages.group import group_page
 from handler.web.pages.group import parts_of as group_parts
+from handler.web.pages.member_pages import MemberPages
 from handler.web.pages.messages import why
 from handler.web.pages.overview import first_page
 from handler.web.pages.rows import FleetRows
@@ -36,6 +38,7 @@ from handler.web.pages.streams import EventData, FleetNews, OtherTime, PageStrea
 from handler.web.pages.tuning_routes import Looker, PageAsked, TuningPages, values_of
 from handler.web.pages.windows import RECENT, window_of
 from handler.web.problems import ProblemType, problem_response
+from handler.web.session_cookie import form_of
 
 _FLEET = ("console.js", "fleet.js")
 _GROUP = ("uplot.js", "charts.js", "console.js")
@@ -73,7 +76,20 @@ def build_pages(operations: Operations) -> APIRouter:
     async def static(name: str) -> Response:
         return console.asset(name)
 
+    _build_members(routes, console)
     return routes
+
+
+def _build_members(routes: APIRouter, console: Console) -> None:
+    path = "/groups/{group}/members/{member}"
+
+    @routes.get(path, dependencies=[READS_OWN])
+    async def member(request: Request, group: str, member: str) -> Response:
+        return await console.member(GroupId(group), MemberName(member), request)
+
+    @routes.post(path, dependencies=[EXAMINES])
+    async def log(request: Request, group: str, member: str) -> Response:
+        return await console.member(GroupId(group), MemberName(member), request, form_of(await request.body()))
 
 
 class Console:
@@ -86,6 +102,7 @@ class Console:
         self._streams = PageStreams(operations)
         self._acts = ActDialogs(operations)
         self._tuning = TuningPages(operations)
+        self._members = MemberPages(operations)
         self._assets = read_assets()
         self._rendered: dict[GroupId, tuple[int, Parts]] = {}
 
@@ -166,6 +183,29 @@ class Console:
         )
         main = await asyncio.to_thread(courses_page, wanted, found)
         return self._page(f"{group}: members · Trimtab", main, "", group=group, scripts=_GROUP, visitor=visitor)
+
+    async def member(
+        self, group: GroupId, member: MemberName, request: Request, form: Mapping[str, str] | None = None
+    ) -> Response:
+        """Return one member's page, also of one that is gone, as long as it is remembered.
+
+        Args:
+            group: of the member.
+            member: its name.
+            request: the visitor's.
+            form: what asks for its log; ``None``: nothing does.
+        """
+        visitor, grants, status = self.visitor(request), grants_of(request), 200
+        try:
+            if not grants.sees(group):
+                raise NoSuch(self._no_group(group, grants))
+            if form is None:
+                main = await self._members.page(group, member, visitor)
+            else:
+                main, status = await self._members.log(group, member, visitor, actor_of(request), form)
+        except NoSuch as error:
+            return self._page("Not here", not_here(str(error)), "", status=404, visitor=visitor)
+        return self._page(f"{member} · Trimtab", main, "", group=group, status=status, visitor=visitor)
 
     async def tune(self, group: GroupId, asked: TimeAsked, request: Request) -> Response:
         """Return the page on which a person tries settings; with an answer if it is asked for without a script."""

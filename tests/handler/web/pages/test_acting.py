@@ -17,7 +17,7 @@ _PASSWORD = "correct horse battery"
 _MODEL = """\
 clouds: {box: {process: {}}, sim: {simulated: {boot: 0s}}}
 balancers: {edge: {haproxy: {socket: /none/admin.sock, backend: web}}}
-profiles: {app: {cloud: box, command: [sleep, "3600"]}}
+profiles: {app: {cloud: box, command: [sh, -c, "echo 'ready <now>'; exec sleep 3600"]}}
 groups:
   behind: {profile: app, balancers: [{use: edge, port: 8080}], min: 1, max: 1, interval: 10s}
   web: {profile: app, min: 1, max: 5, interval: 0.5s, warm_up: 0s, drain: 0s, grace: 1s, quiet_time: 0s}
@@ -25,6 +25,7 @@ groups:
 _BUTTON, _CANCEL, _SIZE = "#acting [name=carry-out]", "#acting [name=cancel]", "#acting [name=size]"
 _BADGE = "document.querySelector('h1 .badge').textContent"
 _SENT = "location.pathname === '/declared' && document.readyState === 'complete'"
+_LOG = "document.getElementById('log').textContent"
 _DIALOG = "document.getElementById('acting').textContent"
 
 
@@ -198,6 +199,24 @@ def test_a_member_is_protected_through_ticks_and_set_free(daemon: Daemon, page: 
     assert not page.problems
 
 
+def test_a_member_s_page_shows_its_log_by_keyboard_and_without_a_script(daemon: Daemon, browser: Browser) -> None:
+    page = logged_in(browser, daemon, "bob")
+    page.close()
+    page, here = browser.page(width=390, height=800, script=False), f"http://127.0.0.1:{daemon.port}"
+    page.go(f"{here}/groups/web")
+    press(page, "tr[data-member] th a")
+    page.until("document.querySelector('section[aria-label=History]')?.textContent.includes('create: done')")
+    page.run("document.querySelector('[name=lines]').value = '50'")
+    press(page, "#log button")
+    page.until("document.querySelector('#log pre')")
+    assert page.run("document.querySelector('#log pre').textContent") == "ready <now>"
+    assert page.run("document.querySelector('[name=lines]').value") == "50"
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    assert not page.problems
+    page.close()
+    assert "read_log" in daemon.ask("GET", "/api/v1/audit", unix=True).text
+
+
 def test_a_roll_with_nothing_to_replace_says_so_before_and_after(page: Page) -> None:
     press(page, "#act-roll")
     page.until(f"{_DIALOG}.includes('nothing is replaced')")
@@ -229,6 +248,11 @@ def test_no_page_breaks_a_rule_of_wcag_at_level_aa(daemon: Daemon, browser: Brow
             if path == "/groups/behind":
                 page.until("document.querySelector('.members')?.textContent.includes('unreadable')")
             found[path, scheme] = broken_rules(page)
+    page.go(f"http://127.0.0.1:{daemon.port}/groups/web")
+    page.go(page.run("document.querySelector('tr[data-member] th a').href"))
+    press(page, "#log button")
+    page.until("document.querySelector('#log pre')")
+    found["a member", "light"] = broken_rules(page)
     page.run("document.querySelector('main').append(document.createElement('img'))")
     assert [rule.partition(":")[0] for rule in broken_rules(page)] == ["image-alt"], "what is broken is found"
     page.close()
@@ -239,6 +263,9 @@ def test_a_viewer_is_offered_nothing(daemon: Daemon, browser: Browser) -> None:
     page = logged_in(browser, daemon, "eve")
     assert page.run("document.querySelectorAll('.acts, dialog, .members button').length") == 0
     assert page.run("[...document.scripts].some(script => script.src.includes('acts.js'))") is False
+    page.go(page.run("document.querySelector('tr[data-member] th a').href"))
+    assert "It takes a person who is logged in with the role operator" in page.run(_LOG)
+    assert page.run("document.querySelectorAll('main form').length") == 0
     assert not page.problems
     page.close()
 

@@ -167,6 +167,21 @@ def test_a_form_declares_only_with_its_session_s_token_and_for_who_may(daemon: D
     assert ada.get(path).status == 404
 
 
+def test_the_form_for_a_log_is_for_operators_of_the_group_and_needs_the_csrf_token(daemon: Daemon) -> None:
+    bob, eve = (Browsing(daemon, who) for who in ("bob", "eve"))
+    path = "/groups/web/members/web-zzzzzz-1"
+
+    def shown(who: Browsing, csrf: str, path: str = path) -> Answer:
+        return posted(daemon, path, {"csrf": csrf, "lines": "50"}, Cookie=who.cookie)
+
+    assert [who.get(path).status for who in (bob, eve)] == [404, 404]
+    assert [shown(bob, csrf).status for csrf in ("", eve.csrf)] == [403, 403]
+    assert shown(eve, eve.csrf).status == 403, "a viewer"
+    assert shown(bob, bob.csrf, path.replace("web", "db")).status == 404, "not bob's"
+    missing = shown(bob, bob.csrf)
+    assert (missing.status, "group web has no member web-zzzzzz-1" in missing.text) == (404, True)
+
+
 def test_garbage_is_for_operators_to_see_and_for_admins_to_abandon_and_the_trail_for_admins(daemon: Daemon) -> None:
     ada, bob, eve = (Browsing(daemon, who) for who in ("ada", "bob", "eve"))
     assert [who.get("/garbage").status for who in (ada, bob, eve)] == [200, 200, 403]
