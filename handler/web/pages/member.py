@@ -231,9 +231,9 @@ def _standing(status: MemberStatus) -> Iterator[str]:
 
 def _troubles(record: Record) -> Iterator[str]:
     if record.failing_since is not None:
-        yield f"It fails the health check of its balancer since {second(record.failing_since)}."
+        yield f"It has failed the health check of its balancer since {second(record.failing_since)}."
     if record.absent_at is not None:
-        yield f"Listings of its cloud lack it since {second(record.absent_at)}."
+        yield f"Listings of its cloud have lacked it since {second(record.absent_at)}."
     yield from (_attempts(each) for each in record.attempts)
 
 
