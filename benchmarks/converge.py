@@ -48,15 +48,7 @@ def _measured(members: int) -> Iterator[Measured]:
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         store = SqliteStore.open(Path(place) / "store.sqlite", installation=INSTALLATION)
         definition = definition_of()
-        cloud = SimulatedOrchestrator(definition.cloud, INSTALLATION, Path(place), clock.wall)  # type: ignore[arg-type]
-        converger = Converger(
-            installation=INSTALLATION,
-            store=store,
-            orchestrator_for=lambda _: cloud,
-            balancer_for=unused,
-            probe=unused,
-            clock=clock.wall,
-        )
+        converger = simulated(definition, store, Path(place))
         store.declare([definition], clock.wall())
         stored = replace(store.groups()[0], state=GroupState(desired=members, revision=1))
         yield from _grown(converger, stored, store, members)
@@ -114,5 +106,18 @@ def definition_of() -> Definition:
     )
 
 
-def unused(*_: object) -> NoReturn:
+def simulated(definition: Definition, store: SqliteStore, place: Path) -> Converger:
+    """Return what makes passes on a simulated cloud that keeps its machines in a folder."""
+    cloud = SimulatedOrchestrator(definition.cloud, INSTALLATION, place, clock.wall)  # type: ignore[arg-type]
+    return Converger(
+        installation=INSTALLATION,
+        store=store,
+        orchestrator_for=lambda _: cloud,
+        balancer_for=_unused,
+        probe=_unused,
+        clock=clock.wall,
+    )
+
+
+def _unused(*_: object) -> NoReturn:
     raise AssertionError("there is no balancer and no probe here")

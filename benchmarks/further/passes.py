@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.converge import INSTALLATION, definition_of, grow, unused
+from benchmarks.converge import INSTALLATION, definition_of, grow, simulated
 from benchmarks.report.figures import Measured, once
 from collector.clients.concurrency import in_parallel
 from config.units import GroupId
 from handler.convergence.converge import Converger
-from handler.orchestrators.simulated.driver import SimulatedOrchestrator
 from handler.ports.stored import StoredGroup
 from handler.runtime import clock
 from handler.store.sqlite import SqliteStore
@@ -31,15 +30,7 @@ def run(part: int = 1) -> Iterator[Measured]:
         one = definition_of()
         named = [replace(one.group, id=GroupId(f"g{number}")) for number in range(groups)]
         definitions = [replace(one, group=group) for group in named]
-        cloud = SimulatedOrchestrator(one.cloud, INSTALLATION, Path(place), clock.wall)  # type: ignore[arg-type]
-        converger = Converger(
-            installation=INSTALLATION,
-            store=store,
-            orchestrator_for=lambda _: cloud,
-            balancer_for=unused,
-            probe=unused,
-            clock=clock.wall,
-        )
+        converger = simulated(one, store, Path(place))
         store.declare(definitions, clock.wall())
         stored = store.groups()
         _all_grown(converger, stored, _EACH)

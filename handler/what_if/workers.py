@@ -23,7 +23,7 @@ _IDLE: Seconds = 600.0
 _BREAKS_OFF: Seconds = 5.0
 """For how long a worker may take to end work that no one waits for."""
 _LOOKS = 4
-"""Questions about members that are under way at a time: whoever may read may ask them."""
+"""Questions about members that are under way at a time: every person with the right to read may ask them."""
 _COMMAND = (sys.executable, "-P", "-m", "handler.what_if.worker")
 
 

@@ -24,7 +24,7 @@ _CONFLICT: Final = 409
 
 
 class MemberPages:
-    """Makes the page; reads a log for whoever may, by the operation that the audit trail has."""
+    """Makes the page; reads a log for a person with the right, by the operation that the audit trail has."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
