@@ -109,7 +109,7 @@ DISCLOSED = re.compile(r"\bdbs?\b|of-db|of-all")
 
 def _timeless(page: str) -> str:
     """A page without the instant at which it was made, and the digests of its files, which may hold any letters."""
-    return re.sub(r'data-now="[^"]*"|\?v=[0-9a-f]+', "", page)
+    return re.sub(r'data-now="[^"]*"|as of [0-9:]+ UTC|\?v=[0-9a-f]+', "", page)
 
 
 def _without_the_question(text: str) -> str:
