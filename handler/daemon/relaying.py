@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, assert_never
 from config.errors import Refused, StoreError, TrimtabError
 from config.units import Monotonic, Seconds
 from handler import logs
-from handler.leasing.relaying import PutDown, RelayOutcome, RelayProgress, outcome_of
+from handler.daemon.waking import LookEvery, Wakes
+from handler.leasing.relaying import A_REQUEST, AT_ONCE, PutDown, RelayOutcome, RelayProgress, outcome_of
 from handler.runtime.loops import Guard
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 _WITHIN: Seconds = 100.0
 """How long a request waits: less than the command line does, more than a takeover takes."""
-_LOOKS_EVERY: Seconds = 0.25
-"""Whether there is an answer, while a request waits."""
-_TAKES_UP_EVERY: Seconds = 1.0
+_LOOKS = LookEvery(heard=1.0, unheard=0.25)
+"""Whether there is an answer, while a request waits, and whether the lease has changed hands."""
+_TAKES_UP = LookEvery(heard=5.0, unheard=1.0)
 """Whether there are requests: all the time, so it must cost little."""
 _FINISHES_WITHIN: Seconds = 5.0
 """How long requests under way have when the lease is given back."""
@@ -60,12 +61,14 @@ class Asking:
         seal: returns the seal of this machine; it may block.
         worker: the name of this one.
         steady: a clock that is never set.
+        wakes: what this worker hears of the holder.
     """
 
     rows: PostgresqlRelay
     seal: Callable[[], Seal]
     worker: str
     steady: Callable[[], Monotonic]
+    wakes: Wakes
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """This worker is no standby any more, or stops."""
 
@@ -94,14 +97,15 @@ class Asking:
         name, epoch = secrets.token_hex(8), await asyncio.to_thread(self.rows.epoch)
         sealed = seal.seal(request.text, _row(name, epoch, "request"))
         put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
-        await asyncio.to_thread(self.rows.put_down, put)
-        try:
-            return await self._answer(put, seal, until)
-        finally:
-            with contextlib.suppress(StoreError):
-                await asyncio.to_thread(self.rows.forget, name)
+        with self.wakes.expecting(name) as woken:
+            await asyncio.to_thread(self.rows.put_down, put)
+            try:
+                return await self._answer(put, seal, until, woken)
+            finally:
+                with contextlib.suppress(StoreError):
+                    await asyncio.to_thread(self.rows.forget, name)
 
-    async def _answer(self, put: PutDown, seal: Seal, until: Monotonic) -> RelayedAnswer | None:
+    async def _answer(self, put: PutDown, seal: Seal, until: Monotonic, woken: asyncio.Event) -> RelayedAnswer | None:
         """Wait for the answer; ``None``: the request is withdrawn."""
         while True:
             is_over = self._is_over(until)
@@ -114,7 +118,7 @@ class Asking:
                     return answer
             if is_over:
                 raise Refused(_UNKNOWN)
-            await asyncio.sleep(_LOOKS_EVERY)
+            await self.wakes.next_look(woken, _LOOKS)
 
     def _is_over(self, until: Monotonic) -> bool:
         return self.ended.is_set() or self.steady() > until
@@ -151,12 +155,14 @@ class CarryingOut:
         seal: of the daemon that runs.
         app: what answers over its unix socket.
         epoch: of the lease.
+        wakes: what this worker hears of standbys.
     """
 
     rows: PostgresqlRelay
     seal: Seal
     app: App
     epoch: int
+    wakes: Wakes
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
     """Ids that were taken up before."""
@@ -177,12 +183,15 @@ class CarryingOut:
 
     async def _look(self) -> None:
         guard = Guard("relay")
-        while True:
-            for row in await guard.run(partial(asyncio.to_thread, self.rows.take_up, self.epoch)) or ():
-                task = asyncio.create_task(self._carried_out(row))
-                self._under_way.add(task)
-                task.add_done_callback(self._under_way.discard)
-            await asyncio.sleep(_TAKES_UP_EVERY)
+        with self.wakes.expecting(A_REQUEST) as woken:
+            while True:
+                rows = await guard.run(partial(asyncio.to_thread, self.rows.take_up, self.epoch)) or ()
+                for row in rows:
+                    task = asyncio.create_task(self._carried_out(row))
+                    self._under_way.add(task)
+                    task.add_done_callback(self._under_way.discard)
+                if len(rows) < AT_ONCE:
+                    await self.wakes.next_look(woken, _TAKES_UP)
 
     async def _carried_out(self, row: PutDown) -> None:
         await Guard("relay", worker=row.worker).run(partial(self._answered, row))

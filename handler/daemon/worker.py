@@ -29,13 +29,14 @@ from handler.daemon.own_file import FileInForce, OwnFile
 from handler.daemon.relaying import Asking, CarryingOut
 from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
 from handler.daemon.serving import served
+from handler.daemon.waking import Wakes
 from handler.daemon.wiring import Tenure
 from handler.leasing.lease import SHORTEST
 from handler.leasing.workers import Presence
 from handler.observability.exposition import exposition
 from handler.observability.worker_gauges import WorkerGauges
 from handler.runtime import clock
-from handler.runtime.store_place import lease_of, relay_of
+from handler.runtime.store_place import lease_of, relay_of, wakes_of
 from handler.web.callers import Access
 from handler.web.standby import Standby
 
@@ -80,17 +81,28 @@ async def run_worker_until_signal(
         raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
     limit, signals = prepared()
     async with holding(file, state, host=host, port=port, accepts_file=options.accepts_file) as place:
-        keeper, rows = _keeper(place, options), relay_of(_store(place))
+        keeper = _keeper(place, options)
+        relay = _Relay(rows=relay_of(_store(place)), wakes=Wakes(wakes_of(_store(place))))
+        key = partial(own_seal, place.catalogue, place.directory)
         try:
             await keeper.start()
-            while not signals.stop.is_set():
-                asking = Asking(rows, partial(own_seal, place.catalogue, place.directory), options.name, _steady)
-                turn = await _stood_by(place, keeper, asking, signals)
-                if turn is not None:
-                    await _acted(place, keeper, turn, rows, signals, limit)
+            async with relay.wakes.listening():
+                while not signals.stop.is_set():
+                    asking = Asking(relay.rows, key, options.name, _steady, relay.wakes)
+                    turn = await _stood_by(place, keeper, asking, signals)
+                    if turn is not None:
+                        await _acted(place, keeper, turn, relay, signals, limit)
         finally:
-            rows.close()
+            relay.rows.close()
             await keeper.leave()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Relay:
+    """What requests travel by from standbys to the holder, and back."""
+
+    rows: PostgresqlRelay
+    wakes: Wakes
 
 
 def _store(place: Place) -> PostgresqlPlace:
@@ -145,9 +157,7 @@ async def _stood_by(place: Place, keeper: LeaseKeeper, asking: Asking, signals: 
         return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(in_force.digest)))
 
 
-async def _acted(
-    place: Place, keeper: LeaseKeeper, turn: _Turn, rows: PostgresqlRelay, signals: Signals, limit: int
-) -> None:
+async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, signals: Signals, limit: int) -> None:
     """Act until the lease is lost or handed over, or this process is to stop; then give the lease back.
 
     It is renewed until the engine has stopped, so that calls under way end in the time of this worker.
@@ -160,8 +170,8 @@ async def _acted(
         async with _engaged(place, keeper, term) as daemon, attended(daemon, signals, limit):
             turn.in_force.file = lambda: daemon.engine.declared().file
             place.acceptance.pending = False
-            carrying_out = CarryingOut(rows, daemon.engine.credentials.seal, daemon.over_unix, term.epoch)
-            async with carrying_out.running():
+            seal = daemon.engine.credentials.seal
+            async with CarryingOut(relay.rows, seal, daemon.over_unix, term.epoch, relay.wakes).running():
                 await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile

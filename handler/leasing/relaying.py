@@ -9,6 +9,10 @@ from config.units import Seconds
 
 STALE_AFTER: Seconds = 120.0
 """No holder carries out a request that has waited for so long: its caller has given up."""
+AT_ONCE = 8
+"""The most requests that a holder takes up in one turn."""
+A_REQUEST = "a request"
+"""What is notified when a standby has put a request down. When one is answered, that is its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from handler.store.postgresql_database import LeaseTerm, PostgresqlDatabase
     from handler.store.postgresql_lease import PostgresqlLease
     from handler.store.postgresql_relay import PostgresqlRelay
+    from handler.store.postgresql_wakes import PostgresqlWakes
 
 _NAME = "store.json"
 StorePlace = Path | PostgresqlPlace
@@ -104,6 +105,14 @@ def relay_of(place: PostgresqlPlace) -> PostgresqlRelay:
         from handler.store.postgresql_relay import PostgresqlRelay
 
         return PostgresqlRelay(place.url, _password(place), _steady)
+
+
+def wakes_of(place: PostgresqlPlace) -> PostgresqlWakes:
+    """Return what hears the notifications of workers on the store of a place. Raises as `database_of`."""
+    with _driver():
+        from handler.store.postgresql_wakes import PostgresqlWakes
+
+        return PostgresqlWakes(place.url, _password(place), _steady)
 
 
 @contextlib.contextmanager

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from sqlalchemy import delete, insert, select, update
 
 from config.units import Seconds
-from handler.leasing.relaying import STALE_AFTER, PutDown, RelayProgress
+from handler.leasing.relaying import A_REQUEST, AT_ONCE, STALE_AFTER, PutDown, RelayProgress
 from handler.store.postgresql_short import CLOCK, ShortTransactions
+from handler.store.postgresql_wakes import notification
 from handler.store.worker_schema import lease, relayed
 
 _OF_RELAY = "trimtab relay"
-_AT_ONCE = 8
-"""The most requests that are taken up in one turn."""
 _KEPT: Seconds = 3600.0
 """How long a row is kept whose worker has died before it read the answer."""
 
@@ -35,11 +34,12 @@ class PostgresqlRelay:
             return int(connection.execute(select(lease.c.epoch)).scalar_one())
 
     def put_down(self, request: PutDown) -> None:
-        """Write a request for the holder, durably. Raises `StoreError`."""
+        """Write a request for the holder, durably, and wake the holder. Raises `StoreError`."""
         row = {"id": request.id, "worker": request.worker, "epoch": request.epoch, "request": request.request}
         with self._short.begun() as connection:
             connection.execute(delete(relayed).where(relayed.c.at < CLOCK - _KEPT))
             connection.execute(insert(relayed).values(**row, at=CLOCK))
+            connection.execute(notification(A_REQUEST))
 
     def take_up(self, epoch: int) -> tuple[PutDown, ...]:
         """Take up the oldest requests of this epoch that wait, if it is the lease's; each is taken up once.
@@ -52,7 +52,7 @@ class PostgresqlRelay:
             select(relayed.c.id)
             .where(relayed.c.taken_up.is_(None), relayed.c.epoch == epoch, relayed.c.at > CLOCK - STALE_AFTER, holds)
             .order_by(relayed.c.at)
-            .limit(_AT_ONCE)
+            .limit(AT_ONCE)
             .with_for_update(skip_locked=True)
         )
         taken = (
@@ -66,9 +66,10 @@ class PostgresqlRelay:
         return tuple(PutDown(id=row.id, worker=row.worker, epoch=row.epoch, request=row.request) for row in rows)
 
     def answer(self, id: str, answer: str) -> None:
-        """Write what became of a request. Raises `StoreError`."""
+        """Write what became of a request, and wake the worker that waits for it. Raises `StoreError`."""
         with self._short.begun() as connection:
             connection.execute(update(relayed).where(relayed.c.id == id).values(answer=answer))
+            connection.execute(notification(id))
 
     def progress(self, id: str) -> RelayProgress:
         """Read how far a request has come. Raises `StoreError`."""

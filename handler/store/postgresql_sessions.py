@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.sql import SQL, Identifier
 from psycopg.types.string import StrDumperUnknown
 from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
@@ -116,6 +117,20 @@ class PostgresqlSessions:
         session = self._opened({})
         try:
             self._take_lock(session)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def listening(self, channel: str) -> psycopg.Connection[Any]:
+        """Open a session that hears the notifications of a channel, outside any transaction. It holds no lock.
+
+        Raises as `writing`.
+        """
+        session = self._opened({})
+        try:
+            session.autocommit = True
+            session.execute(SQL("LISTEN {}").format(Identifier(channel)))
         except BaseException:
             session.close()
             raise

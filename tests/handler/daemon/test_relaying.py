@@ -14,12 +14,14 @@ from config.errors import Refused
 from config.units import Monotonic
 from handler.daemon import relaying
 from handler.daemon.relaying import Asking, CarryingOut
+from handler.daemon.waking import LookEvery, Wakes
 from handler.leasing.relaying import PutDown, RelayProgress
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
 from handler.web.gate import Receive, Scope, Send
 from handler.web.relayed import RelayedAnswer, RelayedRequest
 from tests.support.waiting import PATIENT
+from tests.support.wakes import NoSession
 
 REQUEST = RelayedRequest(
     method="PUT", path="/api/v1/groups/web%20a/size", query="x=1", peer="uid 7", headers=(("a", "b"),), body=b"\x00{}"
@@ -84,8 +86,9 @@ class Echo:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaying, "_LOOKS_EVERY", 0.001)
-    monkeypatch.setattr(relaying, "_TAKES_UP_EVERY", 0.001)
+    at_once = LookEvery(heard=PATIENT, unheard=0.001)
+    monkeypatch.setattr(relaying, "_LOOKS", at_once)
+    monkeypatch.setattr(relaying, "_TAKES_UP", at_once)
 
 
 def seal(place: Path) -> Seal:
@@ -96,14 +99,14 @@ def seal(place: Path) -> Seal:
 
 
 def asking(rows: Any, own: Seal) -> Asking:
-    return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0))
+    return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0), Wakes(NoSession()))
 
 
 def test_the_holder_sees_the_request_as_it_was_and_its_answer_comes_back(tmp_path: Path) -> None:
     rows, app = Rows(), Echo()
 
     async def play() -> RelayedAnswer:
-        async with CarryingOut(rows, seal(tmp_path / "key"), app, 4).running():  # type: ignore[arg-type]
+        async with CarryingOut(rows, seal(tmp_path / "key"), app, 4, Wakes(NoSession())).running():  # type: ignore[arg-type]
             return await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
 
     assert asyncio.run(play()) == RelayedAnswer(status=202, headers=(("x-of", "echo"),), body=b"\x00{}!")
@@ -147,7 +150,7 @@ def test_a_request_that_waits_while_the_lease_changes_hands_is_carried_out_by_th
         waiting = asyncio.create_task(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
         await rows.arrives()
         rows.now = 5
-        async with CarryingOut(rows, seal(tmp_path / "key"), app, 5).running():  # type: ignore[arg-type]
+        async with CarryingOut(rows, seal(tmp_path / "key"), app, 5, Wakes(NoSession())).running():  # type: ignore[arg-type]
             assert (await waiting).status == 202
 
     asyncio.run(play())
@@ -159,14 +162,14 @@ def test_a_request_that_another_hand_puts_down_again_is_not_carried_out(tmp_path
     rows, app, own = Rows(), Echo(), seal(tmp_path / "key")
 
     async def play() -> None:
-        holder = CarryingOut(rows, own, app, 4)  # type: ignore[arg-type]
+        holder = CarryingOut(rows, own, app, 4, Wakes(NoSession()))  # type: ignore[arg-type]
         async with holder.running():
             waiting = asyncio.create_task(asking(rows, own).relay(REQUEST))
             kept = await rows.arrives()
             await waiting
         rows.now = epoch
         rows.put_down(replace(kept, epoch=epoch))
-        later = holder if epoch == 4 else CarryingOut(rows, own, app, epoch)  # type: ignore[arg-type]
+        later = holder if epoch == 4 else CarryingOut(rows, own, app, epoch, Wakes(NoSession()))  # type: ignore[arg-type]
         async with later.running():
             while rows.progresses[kept.id].answer is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
@@ -192,7 +195,7 @@ def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
     rows, app = Rows(), Echo()
 
     async def play() -> None:
-        async with CarryingOut(rows, seal(tmp_path / "other"), app, 4).running():  # type: ignore[arg-type]
+        async with CarryingOut(rows, seal(tmp_path / "other"), app, 4, Wakes(NoSession())).running():  # type: ignore[arg-type]
             with pytest.raises(Refused, match="is not the holder's; copy that here; nothing was done"):
                 await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import select
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from config.errors import StoreError
 from config.model.daemon import PostgresqlPlace
-from handler.leasing.relaying import STALE_AFTER, PutDown, RelayProgress
-from handler.runtime.store_place import lease_of, relay_of
+from handler.leasing.relaying import A_REQUEST, STALE_AFTER, PutDown, RelayProgress
+from handler.runtime.store_place import lease_of, relay_of, wakes_of
 from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.postgresql_relay import PostgresqlRelay
+from handler.store.postgresql_wakes import PostgresqlWakes
 from tests.handler.store.test_postgresql_lease import SPAN, A, B
 from tests.support.postgresql import Server
+from tests.support.waiting import PATIENT
 
 pytestmark = pytest.mark.real("postgres")
 ONE, TWO = (PutDown(id=f"r{number}", worker="b", epoch=1, request=f"sealed {number}") for number in (1, 2))
@@ -71,3 +77,42 @@ def test_a_request_that_waited_for_so_long_that_nothing_waits_for_its_answer_is_
     relay.put_down(ONE)
     server.execute(f"UPDATE relayed SET at = at - {STALE_AFTER}", place)  # noqa: S608
     assert relay.take_up(1) == ()
+
+
+@pytest.fixture
+def wakes(place: PostgresqlPlace) -> Iterator[PostgresqlWakes]:
+    wakes = wakes_of(place)
+    yield wakes
+    wakes.close()
+
+
+def heard(wakes: PostgresqlWakes, descriptor: int) -> frozenset[str]:
+    """Wait for what is notified next."""
+    assert select.select([descriptor], [], [], PATIENT)[0]
+    return wakes.read()
+
+
+def test_a_worker_hears_of_a_request_and_of_its_answer_once_they_are_there(
+    relay: PostgresqlRelay, wakes: PostgresqlWakes
+) -> None:
+    descriptor = wakes.connect()
+    assert wakes.read() == frozenset()
+    relay.put_down(ONE)
+    assert (heard(wakes, descriptor), relay.take_up(1)) == ({A_REQUEST}, (ONE,))
+    relay.answer("r1", "sealed answer")
+    assert (heard(wakes, descriptor), relay.progress("r1").answer) == ({"r1"}, "sealed answer")
+
+
+def test_a_worker_learns_that_its_session_was_ended(
+    wakes: PostgresqlWakes, place: PostgresqlPlace, server: Server
+) -> None:
+    descriptor = wakes.connect()
+    server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'trimtab wakes'")
+
+    def until_lost() -> None:  # what the server says last may come before the end of the session
+        for _ in range(3):
+            heard(wakes, descriptor)
+
+    with pytest.raises(StoreError, match=re.escape(place.url)):
+        until_lost()
+    assert wakes.connect()
