@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.arrays import some
+from trigger.forecast.arrays import constant, some
 from trigger.forecast.horizons import LEAST
 from trigger.forecast.memory import LoadMemory
 
 _FROM, _TO = 40, 10
-_DROPPED, _STILL_NEAR, _BACK = 0.7, 0.3, 0.2
+_DROPPED, _STILL_NEAR, _BACK = constant(0.7), 0.3, 0.2
 _DROP_STEPS = 60
-_OUTAGE_SHARE, _OUTAGE_STEPS = 0.05, 240
+_OUTAGE_SHARE, _OUTAGE_STEPS = constant(0.05), 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,10 +59,11 @@ def with_outage(drops: Drops, load: Floats, memory: LoadMemory, step: int) -> tu
         step: the number of this one.
     """
     usual = np.exp(memory.mean(_FROM - _TO)) - LEAST if not memory.is_empty else np.zeros(len(load))
-    running = drops.outage > -np.inf
-    before = np.where(running, drops.before, usual) if some(running) else usual
+    running = np.isfinite(drops.outage)
+    lasting = some(running)
+    before = np.where(running, drops.before, usual) if lasting else usual
     low: Bools = load < _OUTAGE_SHARE * before
-    if not (some(low) or some(running)):
+    if not (lasting or some(low)):
         return Drops(level=drops.level, until=drops.until, outage=drops.outage, before=before), low
     began = np.where(low, np.where(running, drops.outage, float(step)), -np.inf)
     began = np.where(np.isnan(load), drops.outage, began)
@@ -77,7 +78,7 @@ def with_drop(drops: Drops, memory: LoadMemory) -> tuple[Drops, Floats]:
     fell = now < mean - _DROPPED
     if some(fell):
         fell &= memory.ago(_TO) > mean - _STILL_NEAR
-    if not (some(fell) or some(drops.until > -np.inf)):
+    if not (some(fell) or some(np.isfinite(drops.until))):
         return Drops(level=mean, until=drops.until, outage=drops.outage, before=drops.before), np.zeros(len(mean))
     running = drops.until > step
     level = np.where(running, drops.level, mean)

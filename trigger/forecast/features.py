@@ -43,7 +43,9 @@ _DAY_WEIGHTS = np.array([0.85**day * (2.0 if day == WEEK else 1.0) for day in ra
 _MEANS = np.array([4, 10, 30, 120, 20])
 """The last one is of the level."""
 _BACK = np.array([2, 5, 20])
-_DAYS = DAY * np.arange(1, WEEK + 1)[:, None]
+_DAYS = DAY * np.arange(1.0, WEEK + 1)[:, None]
+_ENDS = slice(0, WEEK, WEEK - 1)
+"""Yesterday and a week ago."""
 
 
 _ALL: Bools = np.ones(WEEK, dtype=np.bool_)
@@ -71,8 +73,8 @@ def features_of(memory: LoadMemory, since: Floats, alike: Bools) -> Floats:
     found[10] = added(then[:, 1] * weights, 1) - means[-1]
     if not every(known):
         found[10] = np.where(known, found[10], 0.0)
-    for place, day in ((11, 0), (12, -1)):
-        found[place] = (rise[:, 1, day] if alike[day] else found[9]) * recorded[day]
+    ends = np.where(alike[_ENDS, None], rise[:, 1, _ENDS], found[9][:, None]) * recorded[_ENDS]
+    found[11:] = ends.swapaxes(0, 1)
     return found
 
 
@@ -100,7 +102,7 @@ def _weights(recorded: bytes, alike: bytes) -> tuple[Floats, Bools]:
 
 def days_known(step: int, since: Floats) -> Bools:
     """Return which of the seven days before ``step`` are known if the history begins at ``since``: (day, group)."""
-    known: Bools = step - _DAYS >= since
+    known: Bools = since <= step - _DAYS
     return known
 
 

@@ -17,24 +17,29 @@ one below it three tenths: only the first costs service.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.arrays import added, every, within
+from trigger.forecast.arrays import ZERO, added, constant, every, within
 from trigger.forecast.features import FEATURES, days_known, features_of
-from trigger.forecast.horizons import LEAST
+from trigger.forecast.horizons import LEAST, WEEK
 from trigger.forecast.memory import AROUND, HEADS, LoadMemory
 from trigger.forecast.regression import Regression
 
 SPREADS = 11
-_TINY = 0.002
+_TINY = constant(0.002)
 _FIRST_ERROR = 0.05
 _RATES = np.array([[1 / 40], [1 / 720]])
-_LEAST_SPREAD = 0.004
-_USUAL_RATE = 0.0005
-_BELOW = 0.3
-_CLIP = 5.0
+_SPREAD_FACTOR, _LEAST_SPREAD = constant(1.6), constant(0.004)
+_SPREAD_RANGE = constant(-7.0), constant(1.5)
+"""Of its logarithm, before the factor."""
+_USUAL_RATE, _LEAST_USUAL = constant(0.0005), constant(1e-9)
+_BELOW = constant(-0.3)
+_CLIP = constant(5.0)
+_WEIGHT_RANGE = constant(0.1), constant(3.0)
+_MOVE_RANGE = constant(-2.0), constant(2.0)
 _MOVING = np.array([5, 5, 6, 7, 9, 10])
 """The features of what moves; the sign of the first does not matter."""
 _WIDER = np.array([10.0, 10.0, 5.0, 2.0, 3.0, 2.0])[:, None]
@@ -101,17 +106,17 @@ def forecast(heads: Heads, memory: LoadMemory, since: Floats, alike: Bools) -> F
     """Forecast from the newest step; ``alike``: (day,) which of the last seven days are like today."""
     level = memory.ago(0)
     features = features_of(memory, since, alike).reshape(FEATURES, -1)
-    usual = np.where(heads.usual > 0, heads.usual, np.exp(level))
+    size = np.exp(level)
+    usual = np.where(heads.usual > ZERO, heads.usual, size)
     moves = _moves(heads, memory, features, since, level - np.log(usual + LEAST))
-    load = np.exp(level) - LEAST
-    spread = np.maximum(_LEAST_SPREAD, 1.6 * np.exp(within(heads.spread.predict(moves), -7.0, 1.5)))
+    spread = np.maximum(_LEAST_SPREAD, _SPREAD_FACTOR * np.exp(within(heads.spread.predict(moves), *_SPREAD_RANGE)))
     return Forecast(
         features=features,
         moves=moves,
         middle=level + heads.mean.predict(features).reshape(HEADS, -1),
         spread=spread.reshape(HEADS, -1),
         level=level,
-        weight=within(load / np.maximum(usual, 1e-9), 0.1, 3.0),
+        weight=within((size - LEAST) / np.maximum(usual, _LEAST_USUAL), *_WEIGHT_RANGE),
     )
 
 
@@ -129,7 +134,7 @@ def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], k
     shrink = horizons.shrink
     came = np.array((memory.highest_since(2), memory.highest_since(shrink)))
     error = came - np.array((growing.middle[0], shrinking.middle[1]))
-    short = np.where(np.isnan(error), 0.0, np.where(error > 0, error, -_BELOW * error))
+    short = np.fmax(np.maximum(error, _BELOW * error), ZERO)  # NaN, of a forecast that was not made, is none
     memory.learn_errors((memory.step - horizons.grow - 1, memory.step - shrink), short)
     features = _joined((growing.features, shrinking.features), groups)
     moves = _joined((growing.moves, shrinking.moves), groups)
@@ -150,27 +155,40 @@ def learned(heads: Heads, memory: LoadMemory, made: tuple[Forecast, Forecast], k
 
 def used_to(heads: Heads, load: Floats, heard: Bools) -> Heads:
     """Return the heads after this load: (group,), in members."""
-    usual = np.where(heads.usual > 0, heads.usual + _USUAL_RATE * (load - heads.usual), load)
+    usual = np.where(heads.usual > ZERO, heads.usual + _USUAL_RATE * (load - heads.usual), load)
     if not every(heard):
         usual = np.where(heard, usual, heads.usual)
     return Heads(mean=heads.mean, spread=heads.spread, lately=heads.lately, usual=usual)
 
 
 def _moves(heads: Heads, memory: LoadMemory, features: Floats, since: Floats, above: Floats) -> Floats:
-    days = memory.days_back(memory.spread)  # (day, head, group)
-    known = days_known(memory.step - 2 * AROUND, since)[:, None, :]
-    count = np.add.reduce(known, axis=0, dtype=np.intp)
-    daily = added(days * known, 0) / np.maximum(count, 1)
+    known, count, none = _counted(days_known(memory.step - 2 * AROUND, since).tobytes())
+    daily = added(memory.days_back(memory.spread) * known, 0) / count
     moves = np.empty((SPREADS, features.shape[1]))
     moves[0] = 1.0
     moves[1:3] = heads.lately
-    moves[3] = np.where(count > 0, daily, heads.lately[1].reshape(HEADS, -1)).reshape(-1)
+    moves[3] = np.where(none, heads.lately[1].reshape(HEADS, -1), daily).reshape(-1)
     moves[1:4] = np.log(moves[1:4] + _TINY)
     moves[4].reshape(HEADS, -1)[:] = above
-    moving = _WIDER * features[_MOVING]
+    moving = _WIDER * features.take(_MOVING, 0)
     moving[0] = np.abs(moving[0])
-    moves[5:] = within(moving, -2.0, 2.0)
+    moves[5:] = within(moving, *_MOVE_RANGE)
     return moves
+
+
+@lru_cache(maxsize=16)
+def _counted(known: bytes) -> tuple[Floats, Floats, Bools]:
+    """Return which of the last seven days are known, their number, at least 1, and where it would be 0.
+
+    Args:
+        known: (day, group) Bools as bytes; they change once a day.
+
+    Returns:
+        (day, 1, group), (group,), (group,).
+    """
+    flags = np.frombuffer(known, np.bool_).reshape(WEEK, 1, -1)
+    count = np.add.reduce(flags[:, 0], axis=0, dtype=np.float64)
+    return flags.astype(np.float64), np.maximum(count, 1.0), count == 0
 
 
 def _joined(of_each: tuple[Floats, Floats], groups: int) -> Floats:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from config.units import Seconds
+from trigger.forecast.arrays import constant
 
 STEP: Seconds = 30.0
 """The step of every forecast; a group with a shorter interval hands over the mean of a step."""
@@ -13,7 +14,7 @@ DAY = 2880
 """Steps of a day."""
 WEEK = 7
 """Days of history that features look back."""
-LEAST = 0.25
+LEAST = constant(0.25)
 """Members added to a load before its logarithm is taken: a load of zero has one."""
 _NEAREST = 30
 """Steps: the forecast for shrinking looks at least so far ahead."""

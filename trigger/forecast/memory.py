@@ -121,12 +121,13 @@ class LoadMemory:
 
     def means(self, steps: Index) -> Floats:
         """Return the mean level of the last steps, for each of these numbers of steps: (number, group)."""
-        found: Floats = (self._sum[self.step % _RECENT] - self._sum[(self.step - steps) % _RECENT]) / steps[:, None]
+        end = self.step % _RECENT
+        found: Floats = (self._sum[end] - self._sum.take(end - steps, 0)) / steps[:, None]
         return found
 
     def ago(self, steps: int | Index) -> Floats:
         """Return the level so many steps ago: (group,), or (number, group) for several numbers."""
-        found: Floats = self.level[(self.step - steps) % _RECENT]
+        found: Floats = self.level[self.step % _RECENT - steps]  # rows below 0 count from the end of the ring
         return found
 
     def highest_since(self, steps: int) -> Floats:
@@ -150,9 +151,8 @@ class LoadMemory:
             ring: `smooth` or `highest` (their second axis is the step), or `spread` (its first).
             ahead: fewer than a day.
         """
-        rows = (self.step + ahead - _DAYS_BACK) % _LONG
-        taken: Floats = ring[rows] if ring is self.spread else ring[:, rows]
-        return taken.astype(np.float64)
+        rows = (self.step + ahead) % _LONG - _DAYS_BACK
+        return ring.take(rows, 0 if ring is self.spread else 1).astype(np.float64)
 
 
 def _rows(ring: Ring, rows: range, axis: int = 0) -> Ring:

@@ -19,7 +19,7 @@ import numpy as np
 
 from collector.samples import Bools, Floats
 from config.model.holidays import Holidays
-from trigger.forecast.arrays import every, some
+from trigger.forecast.arrays import ZERO, constant, every, some
 from trigger.forecast.carrying import Carried, nothing_carried
 from trigger.forecast.drops import Drops, new_drops, with_drop, with_outage
 from trigger.forecast.features import days_alike, usual_rise
@@ -29,6 +29,7 @@ from trigger.forecast.memory import LoadMemory
 from trigger.forecast.reserves import Gaps, Reserve, no_gaps, reserved, with_gap
 from trigger.forecast.shadows import (
     GROWING,
+    JITTER,
     SHRINKING,
     Preference,
     Shadows,
@@ -40,8 +41,9 @@ from trigger.forecast.shadows import (
 
 _COLD = 720
 """Steps without history, in which a quarter is added."""
-_COLD_SHARE = 1.25
+_COLD_SHARE, _SHARE = constant(1.25), constant(1.0)
 _BLIND_STEPS = 240
+_NO_LIMIT = constant(np.inf)
 _HEADROOMS = np.concatenate((GROWING, SHRINKING))[:, None]
 _HEAD_OF = np.array([0] * len(GROWING) + [1] * len(SHRINKING))
 """Of each of these."""
@@ -130,23 +132,25 @@ def step(  # what a step depends on
     drops, outage = with_outage(state.drops, load, memory, number)
     given = np.isfinite(load)
     heard = given & ~outage
-    begun = np.where(given, np.minimum(state.since, float(number)), state.since)
-    blind = ~given & (number - state.heard <= _BLIND_STEPS)
-    gaps = with_gap(state.gaps, ~heard & (begun < number), state.silent, number)
-    load, silent = np.maximum(load, 0.0), state.silent
+    load, begun, silent = np.maximum(load, ZERO), np.minimum(state.since, float(number)), state.silent
+    blind = missing = ~heard
     if not every(heard):
+        begun = np.where(given, begun, state.since)
+        blind = ~given & (number - state.heard <= _BLIND_STEPS)
+        missing = missing & (begun < number)
         load = np.where(heard, load, _carried(memory, begun, blind, alike))
         silent = np.where(heard, silent, float(number))
+    gaps = with_gap(state.gaps, missing, state.silent, number)
     memory.append(np.log(load + LEAST))
     heads = used_to(state.heads, load, heard)
-    origins = np.array([number - horizons.grow - 1, number - horizons.shrink])[:, None]
+    origins = np.array([[number - horizons.grow - 1.0], [number - horizons.shrink]])
     known = (silent < origins) & (begun <= origins)
     heads = learned(heads, memory, (state.made[-horizons.grow - 1], state.made[-horizons.shrink]), known)
     drops, floor = with_drop(drops, memory)
     now = forecast(heads, memory, begun, alike)
     borne = load * members
-    least = _least(borne, number - begun < _COLD)
-    most = np.inf if preference.cap is None else np.maximum(np.ceil(preference.cap * borne), least)
+    least = _least(borne, begun > number - _COLD)
+    most = _NO_LIMIT if preference.cap is None else np.maximum(np.ceil(preference.cap * borne), least)
     need, low = _needs(now, least, floor * members, (most, members))
     reserve = reserved(gaps, state.carried, memory, (most, members))
     shadows = followed(advanced(state.shadows, need, low, borne, number, heard), preference, number)
@@ -166,7 +170,7 @@ def step(  # what a step depends on
 
 def _least(load: Floats, cold: Bools) -> Floats:
     """Return what the load that is measured now needs, with a quarter more while little is known."""
-    least: Floats = np.ceil(np.where(cold, _COLD_SHARE, 1.0) * load - 1e-9)
+    least: Floats = np.ceil(np.where(cold, _COLD_SHARE, _SHARE) * load - JITTER)
     return least
 
 
@@ -175,7 +179,7 @@ def _needs(
 ) -> tuple[Floats, Floats]:
     """Return what every headroom needs, and what every pair may shrink to; ``limits``: the most, and members a unit."""
     most, members = limits
-    both = sized(now.middle[_HEAD_OF], now.spread[_HEAD_OF], _HEADROOMS, members)
+    both = sized(now.middle.take(_HEAD_OF, 0), now.spread.take(_HEAD_OF, 0), _HEADROOMS, members)
     need = np.minimum(np.maximum(both[: len(GROWING)], least), most)
     low = np.maximum(np.minimum(both[len(GROWING) :], most), np.ceil(floor))
     return need, np.maximum(need[:, None, :], low[None, :, :])
@@ -206,12 +210,12 @@ def _outlook(
     (need, low), (heard, blind) = sizes, known
     groups = np.arange(len(heard))
     growing, shrinking = GROWING.searchsorted(headroom[0]), SHRINKING.searchsorted(headroom[1])
-    needed = need[growing, groups]
+    needed = np.maximum(need[growing, groups], reserve.needed)
     if not every(heard):
         careful = low[growing, np.minimum(shrinking + 1, len(SHRINKING) - 1), groups]
-        needed = np.where(heard, needed, careful)
+        needed = np.where(heard, needed, np.where(blind, np.maximum(careful, reserve.needed), 0.0))
     return Outlook(
-        needed=np.where(heard | blind, np.maximum(needed, reserve.needed), 0.0),
+        needed=needed,
         may_shrink_to=np.maximum(low[growing, shrinking, groups], reserve.may_shrink_to),
         middle=now.middle,
         spread=now.spread,

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from collector.samples import Bools, Floats
-from trigger.forecast.arrays import added, every
+from trigger.forecast.arrays import added, constant, every
 
-_FORGETTING = 0.9999
+_FORGETTING = constant(0.9999)
+_GROWTH = constant(1.0 / 0.9999)
+"""Of the covariance at each step."""
 _MOST_TRACE = 1e4
 """For each feature."""
 
@@ -53,5 +55,5 @@ class Regression:
         covariance = self.covariance - gain[:, None] * along
         trace = added(covariance.reshape(len(features) ** 2, -1)[:: len(features) + 1], 0)
         forget = known & (trace <= _MOST_TRACE * len(features))
-        covariance *= 1.0 / _FORGETTING if every(forget) else np.where(forget, 1.0 / _FORGETTING, 1.0)
+        covariance *= _GROWTH if every(forget) else np.where(forget, _GROWTH, 1.0)
         return Regression(weights=self.weights + gain * error, covariance=covariance)

@@ -118,7 +118,7 @@ def reserved(
 
 
 def _lasts(gaps: Gaps, step: int) -> Bools:
-    lasts: Bools = step - gaps.again <= _WITHIN
+    lasts: Bools = gaps.again >= step - _WITHIN
     return lasts
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from collector.samples import Bools, Floats
 from config.units import Seconds
-from trigger.forecast.arrays import every, some
+from trigger.forecast.arrays import ZERO, constant, every, some
 from trigger.forecast.horizons import DAY, LEAST, STEP, Horizons
 
 GROWING = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0, 8.0])
@@ -39,14 +39,16 @@ KEEPS_GROWTH: Seconds = (AFTER_GROWTH + 0.5) * STEP
 _FLAP = 30
 """Steps: a change back within them is a flap."""
 _HALF_LIFE = 7 * DAY
-_DECAY = 0.5 ** (1 / _HALF_LIFE)
+_DECAY = constant(0.5 ** (1 / _HALF_LIFE))
 HOUR = 120
 """Steps between two choices of headrooms, at full hours."""
 _CHOICES = 24
 _ASSUMED_DAYS = 0.5
 _USUAL_BOOT = 4
-_MOST_MEMBERS = 1e9
-_MOST_LEVEL = float(np.log(_MOST_MEMBERS))
+_MOST_MEMBERS = constant(1e9)
+_MOST_LEVEL = constant(np.log(1e9))
+JITTER = constant(1e-9)
+"""Of a load in members: so much beyond a whole number needs no further member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ def sized(middle: Floats, spread: Floats, headroom: Floats, members: Floats | fl
         members: (group,) that bear a unit of the load.
     """
     load = np.exp(np.minimum(middle + headroom * spread, _MOST_LEVEL)) - LEAST
-    return np.minimum(np.ceil(load * members - 1e-9), _MOST_MEMBERS)
+    return np.minimum(np.ceil(load * members - JITTER), _MOST_MEMBERS)
 
 
 def wanted(sizes: Floats, need: Floats, low: Floats, step: int, grown: Floats, shrunk: Floats) -> Floats:
@@ -139,7 +141,7 @@ def wanted(sizes: Floats, need: Floats, low: Floats, step: int, grown: Floats, s
         shrunk: the step of the last scale-in of each.
     """
     may = (grown < step - AFTER_GROWTH) & (shrunk < step - AFTER_SHRINKING)
-    return np.where(need > sizes, need, np.where(may & (low < sizes), low, sizes))
+    return np.maximum(need, np.where(may, np.minimum(low, sizes), sizes))
 
 
 def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int, heard: Bools) -> Shadows:
@@ -159,29 +161,32 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
         sizes = np.where(heard, sizes, before.sizes)
     serving: Floats = np.minimum.reduce(before.recent, axis=0)
     recent = np.concatenate((sizes[None], before.recent[:-1]))
-    missed = np.maximum(load - serving, 0.0)
+    missed = np.maximum(load - serving, ZERO)
     grew, fell = sizes > before.sizes, sizes < before.sizes
-    moved = some(grew) or some(fell)
-    decay = _DECAY if all_heard else np.where(heard, _DECAY, 1.0)
-    flaps = before.flaps * decay
-    if moved:
-        flaps += _flapped(before, grew, fell, step)
-    first = before.steps == 0
+    first = before.steps == ZERO
     if some(first):
         recent = np.where(first & heard, sizes, recent)
         missed = np.where(first, 0.0, missed)
         grew &= ~first
-    leaving = np.concatenate((np.maximum(serving - sizes, 0.0)[None], before.leaving[:-1]))
+    decay = _DECAY if all_heard else np.where(heard, _DECAY, 1.0)
+    flaps, grown, shrunk = before.flaps * decay, before.grown, before.shrunk
+    if some(grew):
+        flaps += grew & _turns(before.shrunk, before.grown, step)
+        grown = np.where(grew, step, grown)
+    if some(fell):
+        flaps += fell & _turns(before.grown, before.shrunk, step)
+        shrunk = np.where(fell, step, shrunk)
+    leaving = np.concatenate((np.maximum(serving - sizes, ZERO)[None], before.leaving[:-1]))
 
     def counted(now: Floats | float) -> Floats | float:
-        return now if all_heard else np.where(heard, now, 0.0)
+        return now if all_heard else np.where(heard, now, ZERO)
 
     return Shadows(
         sizes=sizes,
         recent=recent,
         leaving=leaving,
-        grown=np.where(grew, step, before.grown) if moved else before.grown,
-        shrunk=np.where(fell, step, before.shrunk) if moved else before.shrunk,
+        grown=grown,
+        shrunk=shrunk,
         cost=before.cost * decay + counted(sizes + np.add.reduce(leaving, axis=0)),
         short=before.short * decay + counted(missed),
         flaps=flaps,
@@ -192,11 +197,15 @@ def advanced(before: Shadows, need: Floats, low: Floats, load: Floats, step: int
     )
 
 
-def _flapped(before: Shadows, grew: Bools, fell: Bools, step: int) -> Bools:
-    """Tell which fleets changed back soon after the last change in the other direction."""
-    grown, shrunk = before.grown, before.shrunk
-    back_up = grew & (step - shrunk <= _FLAP) & (shrunk > grown)
-    found: Bools = back_up | (fell & (step - grown <= _FLAP) & (grown > shrunk))
+def _turns(there: Floats, back: Floats, step: int) -> Bools:
+    """Tell which fleets turn back if they change now: the last change was soon before, and in the other direction.
+
+    Args:
+        there: the step of the last change in the other direction.
+        back: the step of the last change in this one.
+        step: the number of this step.
+    """
+    found: Bools = (there >= step - _FLAP) & (there > back)
     return found
 
 

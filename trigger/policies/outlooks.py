@@ -61,4 +61,4 @@ def _reserve(gaps: bool, learning: bool) -> ReserveCause | None:
 
 def members_of(level: float, members: float) -> float:
     """Return the members that a level needs; ``members``: that bear a unit of its load."""
-    return max(math.exp(min(level, 700.0)) - LEAST, 0.0) * members
+    return max(math.exp(min(level, 700.0)) - float(LEAST), 0.0) * members
