@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 COSTLY = Path(__file__).parent.parent / "costly_tests.txt"
-SECONDS = 0.45
+SECONDS = 0.25
 """What all cells of a function take together, in processor time, for it to be costly."""
 ONE_IN = 10
 ALWAYS_WHOLE = (
