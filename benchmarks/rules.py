@@ -58,7 +58,7 @@ class _Size(NamedTuple):
 
 MEMBERS = 20
 _MEANT, _BY_AN_EXPERT, _FOR_ALL = "rules as meant", "rules by an expert", "one rule for all groups"
-SIZES = (_Size(2_000, 2, (_MEANT, _BY_AN_EXPERT, _FOR_ALL)), _Size(10_000, 5, (_MEANT,)))
+SIZES = (_Size(2_000, 1, (_MEANT, _BY_AN_EXPERT, _FOR_ALL)), _Size(10_000, 4, (_MEANT,)))
 INTERVAL = 15.0
 WINDOW = 300.0
 TICKS = 20
