@@ -1,4 +1,4 @@
-"""Requests over the unix socket of a standby: put down for the holder, carried out there, answered here.
+"""Requests to a standby: put down for the holder, carried out there, answered here.
 
 # Note [What travels is sealed]
 
@@ -6,6 +6,8 @@ A person who can write into the database can neither have a holder do something 
 workers have the key. Nor can a request be played again: it is sealed for its id and for the epoch in which it was put
 down, and a holder carries out an id once, and only of its own epoch. One that still waits when the lease changes hands
 is withdrawn, and put down anew.
+
+Which socket a request came over is sealed with it: one over TCP cannot pass for the local administrator's.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, assert_never
 
 from config.errors import Refused, StoreError, TrimtabError
 from config.units import Monotonic, Seconds
@@ -26,13 +30,25 @@ from handler.leasing.relaying import A_REQUEST, AT_ONCE, PutDown, RelayOutcome, 
 from handler.runtime.loops import Guard
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
-from handler.web.gate import App
-from handler.web.relayed import RelayedAnswer, RelayedRequest, answered_by
+from handler.web.relayed import (
+    CannotRelay,
+    Headers,
+    HolderAnswer,
+    Listener,
+    RelayedAnswer,
+    RelayedApps,
+    RelayedRequest,
+    answer_of,
+    answered_by,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from handler.store.postgresql_relay import PostgresqlRelay
 
-_WITHIN: Seconds = 100.0
+P = ParamSpec("P")
+T = TypeVar("T")
+_WITHIN: Mapping[Listener, Seconds] = MappingProxyType({Listener.UNIX: 100.0, Listener.TCP: 30.0})
 """How long a request waits: less than the command line does, more than a takeover takes."""
 _LOOKS = LookEvery(heard=1.0, unheard=0.25)
 """Whether there is an answer, while a request waits, and whether the lease has changed hands."""
@@ -40,6 +56,12 @@ _TAKES_UP = LookEvery(heard=5.0, unheard=1.0)
 """Whether there are requests: all the time, so it must cost little."""
 _FINISHES_WITHIN: Seconds = 5.0
 """How long requests under way have when the lease is given back."""
+_AT_ONCE_OVER_TCP = 16
+"""Requests that came over TCP and are carried out side by side; others wait, and those over unix sockets do not."""
+_FORMAT = "2"
+"""How requests and answers are written. Workers of other releases do not read what they would misunderstand."""
+_THREADS = ThreadPoolExecutor(2, thread_name_prefix="relay")
+"""For calls of the database: while that hangs, requests that wait take no thread from what keeps the lease."""
 _UNKNOWN = (
     "the holder took the request and has not answered: it may have been carried out, so look before you repeat it"
 )
@@ -72,18 +94,19 @@ class Asking:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """This worker is no standby any more, or stops."""
 
-    async def relay(self, request: RelayedRequest) -> RelayedAnswer:
+    async def relay(self, request: RelayedRequest) -> HolderAnswer:
         """Have the holder carry a request out, this one or the next; at most once.
 
         Raises:
+            CannotRelay: the keys of this machine and the holder's differ, or their releases.
             Refused: it was not carried out, or that is not known; the message says which.
             StoreError: it could not be put down.
         """
-        seal, until = await asyncio.to_thread(self.seal), Monotonic(self.steady() + _WITHIN)
+        seal, until = await asyncio.to_thread(self.seal), Monotonic(self.steady() + _WITHIN[request.listener])
         if seal.key is None:
-            raise Refused(
+            raise CannotRelay(
                 f"worker {self.worker} is a standby, and cannot pass requests on without the key in {seal.where}: copy "
-                "it from the holder's machine, or run the command there (trimtab cluster status)"
+                "it from the holder's machine, or ask there (trimtab cluster status)"
             )
         while True:
             answer = await self._tried(request, seal, until)
@@ -92,26 +115,26 @@ class Asking:
             if self._is_over(until):
                 raise Refused(_UNDONE)
 
-    async def _tried(self, request: RelayedRequest, seal: Seal, until: Monotonic) -> RelayedAnswer | None:
+    async def _tried(self, request: RelayedRequest, seal: Seal, until: Monotonic) -> HolderAnswer | None:
         """Put a request down for the holder of the lease as it is now; ``None``: that changed, and nothing was done."""
-        name, epoch = secrets.token_hex(8), await asyncio.to_thread(self.rows.epoch)
+        name, epoch = secrets.token_hex(8), await _apart(self.rows.epoch)
         sealed = seal.seal(request.text, _row(name, epoch, "request"))
         put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
         with self.wakes.expecting(name) as woken:
-            await asyncio.to_thread(self.rows.put_down, put)
+            await _apart(self.rows.put_down, put)
             try:
                 return await self._answer(put, seal, until, woken)
             finally:
                 with contextlib.suppress(StoreError):
-                    await asyncio.to_thread(self.rows.forget, name)
+                    await _apart(self.rows.forget, name)
 
-    async def _answer(self, put: PutDown, seal: Seal, until: Monotonic, woken: asyncio.Event) -> RelayedAnswer | None:
+    async def _answer(self, put: PutDown, seal: Seal, until: Monotonic, woken: asyncio.Event) -> HolderAnswer | None:
         """Wait for the answer; ``None``: the request is withdrawn."""
         while True:
             is_over = self._is_over(until)
             with contextlib.suppress(StoreError):  # the database may be back in time
-                progress = await asyncio.to_thread(self.rows.progress, put.id)
-                if (is_over or progress.epoch != put.epoch) and await asyncio.to_thread(self.rows.withdraw, put.id):
+                progress = await _apart(self.rows.progress, put.id)
+                if (is_over or progress.epoch != put.epoch) and await _apart(self.rows.withdraw, put.id):
                     return None
                 answer = _answer_of(put, progress, seal)
                 if answer is not None:
@@ -124,7 +147,7 @@ class Asking:
         return self.ended.is_set() or self.steady() > until
 
 
-def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> RelayedAnswer | None:
+def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> HolderAnswer | None:
     """Return what the holder answered; ``None``: nothing yet. Raises as `Asking.relay`."""
     match outcome_of(progress):
         case RelayOutcome.ANSWERED:
@@ -137,13 +160,13 @@ def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> RelayedAnsw
             assert_never(unknown)
 
 
-def _opened(put: PutDown, sealed: str, seal: Seal) -> RelayedAnswer:
+def _opened(put: PutDown, sealed: str, seal: Seal) -> HolderAnswer:
     if not sealed:
-        raise Refused(
-            f"the holder cannot read what this worker passes on: the key in {seal.where} is not the holder's; copy "
-            "that here; nothing was done"
+        raise CannotRelay(
+            f"the holder cannot read what this worker passes on: the key in {seal.where} is not the holder's (copy "
+            "that here), or its release is another one; nothing was done"
         )
-    return RelayedAnswer.of(seal.open(sealed, _row(put.id, put.epoch, "answer")))
+    return answer_of(seal.open(sealed, _row(put.id, put.epoch, "answer")))
 
 
 @dataclass(slots=True)
@@ -153,19 +176,22 @@ class CarryingOut:
     Args:
         rows: in the database.
         seal: of the daemon that runs.
-        app: what answers over its unix socket.
+        apps: what answers, as over the sockets of this worker.
         epoch: of the lease.
         wakes: what this worker hears of standbys.
+        origin: returns headers that tell which worker answered, and from what.
     """
 
     rows: PostgresqlRelay
     seal: Seal
-    app: App
+    apps: RelayedApps
     epoch: int
     wakes: Wakes
+    origin: Callable[[], Headers]
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
     """Ids that were taken up before."""
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE_OVER_TCP))
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -185,7 +211,7 @@ class CarryingOut:
         guard = Guard("relay")
         with self.wakes.expecting(A_REQUEST) as woken:
             while True:
-                rows = await guard.run(partial(asyncio.to_thread, self.rows.take_up, self.epoch)) or ()
+                rows = await guard.run(partial(_apart, self.rows.take_up, self.epoch)) or ()
                 for row in rows:
                     task = asyncio.create_task(self._carried_out(row))
                     self._under_way.add(task)
@@ -201,12 +227,16 @@ class CarryingOut:
             request = self._read(row)
         except TrimtabError as error:
             logs.warn("relayed_request_shut", worker=row.worker, error=str(error))
-            await asyncio.to_thread(self.rows.answer, row.id, "")
+            await _apart(self.rows.answer, row.id, "")
             return
-        peer = f"{request.peer} on worker {row.worker}"
-        answer = await Guard("relay", worker=row.worker).run(partial(answered_by, self.app, request, peer)) or _FAILED
-        sealed = self.seal.seal(answer.text, _row(row.id, self.epoch, "answer"))
-        await asyncio.to_thread(self.rows.answer, row.id, sealed)
+        turn = self._turns if request.listener is Listener.TCP else contextlib.nullcontext()
+        async with turn:
+            work = partial(answered_by, self.apps, request, row.worker)
+            answer = await Guard("relay", worker=row.worker).run(work) or _FAILED
+        if isinstance(answer, RelayedAnswer):
+            answer = replace(answer, headers=(*answer.headers, *self.origin()))
+        sealed = self.seal.seal(text_of(answer), _row(row.id, self.epoch, "answer"))
+        await _apart(self.rows.answer, row.id, sealed)
 
     def _read(self, row: PutDown) -> RelayedRequest:
         """Raise `TrimtabError` for what no worker has put down in this epoch, and for what was taken up before."""
@@ -218,4 +248,9 @@ class CarryingOut:
 
 
 def _row(name: str, epoch: int, column: str) -> RowName:
-    return "relayed", name, str(epoch), column
+    return "relayed", name, str(epoch), f"{column} {_FORMAT}"
+
+
+async def _apart(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a call of the database in a thread that is for those of relays alone."""
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(call, *args, **kwargs))

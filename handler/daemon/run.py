@@ -34,7 +34,7 @@ from handler.operations.group_operations import ReloadFile
 from handler.operations.registry import perform
 from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import Guard, keep_settled
-from handler.web.gate import App
+from handler.web.relayed import RelayedApps
 
 if TYPE_CHECKING:
     from handler.store.postgresql_database import LeaseTerm
@@ -52,8 +52,8 @@ class Running:
     operations: Operations
     directory: StateDirectory
     port: int
-    over_unix: App
-    """What answers over the unix socket."""
+    relayed: RelayedApps
+    """What answers requests that other workers pass on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,12 +153,12 @@ async def acting(place: Place, engine: Engine) -> AsyncIterator[Running]:
         async with (
             serving(
                 operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection
-            ) as over_unix,
+            ) as relayed,
             _kept(place.protection, engine),
         ):
             logs.say("listening", url=place.url, socket=place.directory.socket)
             yield Running(
-                engine=engine, operations=operations, directory=place.directory, port=place.port, over_unix=over_unix
+                engine=engine, operations=operations, directory=place.directory, port=place.port, relayed=relayed
             )
     finally:
         await engine.stop()

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import uvicorn
@@ -31,6 +31,7 @@ from handler.web.capabilities import CapabilityReceiver
 from handler.web.cloudstack import CloudstackReceiver
 from handler.web.edge import Edge
 from handler.web.gate import App, Gate, Receive, Scope, Send
+from handler.web.relayed import RelayedApps
 from handler.web.turns import RequestTurns
 
 _UNIX_PATH_AT_MOST = 107
@@ -61,6 +62,12 @@ class Protection:
 
 
 IN_CLEAR = Protection()
+
+
+def edge_of(app: App, protection: Protection, rates: RequestRates, clock: Callable[[], Seconds]) -> Edge:
+    """Return what lies before an application on the TCP socket."""
+    encrypted = protection.certificate is not None
+    return Edge(app, trusted=protection.listen.trusted, encrypted=encrypted, rates=rates, clock=clock)
 
 
 class _Server(uvicorn.Server):
@@ -161,10 +168,10 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     *,
     within: Mapping[WaitPhase, Seconds | None] = WITHIN,
     protection: Protection = IN_CLEAR,
-) -> AsyncIterator[App]:
+) -> AsyncIterator[RelayedApps]:
     """Serve both sockets while the block runs; the engine takes alerts and pushed values.
 
-    Yields what answers over the unix socket.
+    Yields what answers requests that standbys pass on; of those over TCP, the peer is the one that the standby saw.
     """
     app, clock = RequestTurns(build(operations)), asyncio.get_running_loop().time
     alerts: App = AlertReceiver(engine.ingest.alerting)
@@ -182,26 +189,18 @@ async def serving(  # noqa: PLR0913  # what is served, where, and to which users
     access = Access(
         trusted=False, port=port, token=token, names=protection.names, secure=protection.listen.is_protected
     )
-    tokens = Allowances(API_TOKEN)
-    edge = Edge(
-        Gate(
-            app,
-            access,
-            hooks,
-            known,
-            attempts,
-            sessions=operations.users.sessions,
-            token_wait=lambda token: tokens.wait(token, clock()),
-        ),
-        trusted=protection.listen.trusted,
-        encrypted=protection.certificate is not None,
-        rates=RequestRates(),
-        clock=clock,
-    )
+    tokens, rates = Allowances(API_TOKEN), RequestRates()
+
+    def gate(access: Access) -> Gate:
+        sessions, token_wait = operations.users.sessions, lambda token: tokens.wait(token, clock())
+        return Gate(app, access, hooks, known, attempts, sessions=sessions, token_wait=token_wait)
+
+    edge = edge_of(gate(access), protection, rates, clock)
+    relayed = edge_of(gate(replace(access, host_checked=True)), IN_CLEAR, rates, clock)
     over_unix = Gate(app, Access(trusted=True), hooks, known, attempts)
     async with served(over_unix, edge, unix, tcp, within=within, protection=protection):
         try:
-            yield over_unix
+            yield RelayedApps(unix=over_unix, tcp=relayed)
         finally:
             operations.pulse.close()  # else the stop waits for streams of events
 

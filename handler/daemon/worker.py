@@ -28,9 +28,10 @@ from handler.daemon.lease_keeper import LeaseKeeper
 from handler.daemon.own_file import FileInForce, OwnFile
 from handler.daemon.relaying import Asking, CarryingOut
 from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
-from handler.daemon.serving import served
+from handler.daemon.serving import edge_of, served
 from handler.daemon.waking import Wakes
 from handler.daemon.wiring import Tenure
+from handler.ingest.request_rates import RequestRates
 from handler.leasing.lease import SHORTEST
 from handler.leasing.workers import Presence
 from handler.observability.exposition import exposition
@@ -38,6 +39,7 @@ from handler.observability.worker_gauges import WorkerGauges
 from handler.runtime import clock
 from handler.runtime.store_place import lease_of, relay_of, wakes_of
 from handler.web.callers import Access
+from handler.web.relayed import Headers
 from handler.web.standby import Standby
 
 if TYPE_CHECKING:
@@ -148,7 +150,8 @@ async def _stood_by(place: Place, keeper: LeaseKeeper, asking: Asking, signals: 
     metrics = partial(_own_metrics, _registry(keeper))
     access = Access(trusted=False, port=place.port, names=place.protection.names)
     over_unix = Standby(Access(trusted=True), keeper.status, metrics, asking.relay)
-    over_tcp = Standby(access, keeper.status, metrics)
+    standby = Standby(access, keeper.status, metrics, asking.relay)
+    over_tcp = edge_of(standby, place.protection, RequestRates(), asyncio.get_running_loop().time)
     async with served(over_unix, over_tcp, place.unix.dup(), place.tcp.dup(), protection=place.protection):
         logs.say("standing_by", url=place.url, socket=place.directory.socket)
         term = await _first(keeper.obtain(), signals.stop)
@@ -170,8 +173,9 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
         async with _engaged(place, keeper, term) as daemon, attended(daemon, signals, limit):
             turn.in_force.file = lambda: daemon.engine.declared().file
             place.acceptance.pending = False
-            seal = daemon.engine.credentials.seal
-            async with CarryingOut(relay.rows, seal, daemon.over_unix, term.epoch, relay.wakes).running():
+            seal, origin = daemon.engine.credentials.seal, partial(_origin, keeper)
+            carrying_out = CarryingOut(relay.rows, seal, daemon.relayed, term.epoch, relay.wakes, origin)
+            async with carrying_out.running():
                 await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile
@@ -180,6 +184,13 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
         await keeper.give_back()
+
+
+def _origin(keeper: LeaseKeeper) -> Headers:
+    """Return which worker answers, and by which revision of the declaration, if one was applied."""
+    status = keeper.status()
+    revision = (("trimtab-revision", str(status.applied)),) if status.applied else ()
+    return (("trimtab-worker", status.worker), *revision)
 
 
 def _why_ended(keeping: asyncio.Task[None], keeper: LeaseKeeper) -> str:

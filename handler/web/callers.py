@@ -36,6 +36,8 @@ class Access:
     ``*.`` before a name stands for one label."""
     secure: bool = False
     """What is sent is encrypted, by the daemon or by a proxy before it."""
+    host_checked: bool = False
+    """Requests come from standbys, each of which has checked that the Host header names the socket it came over."""
 
     @property
     def cookie(self) -> SessionCookie:
@@ -45,6 +47,8 @@ class Access:
     def serves(self, host: str) -> bool:
         """Tell whether a Host header means this socket, so that no other web page makes a browser send requests."""
         name, _, port = host.rpartition(":")
+        if self.host_checked:
+            return True
         if name in _HOSTS and port == str(self.port):
             return True
         bare = (name if port.isdigit() and name else host).strip("[]").lower()

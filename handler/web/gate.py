@@ -183,14 +183,9 @@ class Gate:
             headers=headers,
             hooked=hooked,
             kinds=kinds_of(path, headers) if hooked else _FORM if is_form(path) else _JSON,
-            at_most=self._at_most(path, hooked=hooked),
+            at_most=body_at_most(path, trusted=self._access.trusted, hooked=hooked),
             session=self._callers.session(headers.get("cookie", ""), by_person=path != STREAM),
         )
-
-    def _at_most(self, path: str, *, hooked: bool) -> int:
-        if self._access.trusted and path == BASE + FILE:
-            return FILE_AT_MOST
-        return PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST
 
     def _admitted(self, scope: Scope, asked: _Asked) -> Actor | Refusal:
         misdirected = self._misdirected(asked.headers)
@@ -238,6 +233,19 @@ class Gate:
             ProblemType.MISDIRECTED,
             "the Host header does not name this machine; use 127.0.0.1 or localhost with the port",
         )
+
+
+def body_at_most(path: str, *, trusted: bool, hooked: bool) -> int:
+    """Return the most bytes that a request's body may have.
+
+    Args:
+        path: of the request.
+        trusted: it comes over the unix socket.
+        hooked: it is for webhooks or pushed values.
+    """
+    if trusted and path == BASE + FILE:
+        return FILE_AT_MOST
+    return PAYLOAD_AT_MOST if hooked or path == CHECK else BODY_AT_MOST
 
 
 def _forged(scope: Scope, headers: Mapping[str, str], body: bytes, session: Session | None) -> Refusal | None:

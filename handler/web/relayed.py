@@ -3,40 +3,65 @@
 from __future__ import annotations
 
 import base64
+import enum
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 from urllib.parse import unquote
 
-from handler.web.gate import App, Message, Scope
+from config.errors import Refused
+from handler.web.gate import READING, App, Message, Scope
 
-_Headers: TypeAlias = tuple[tuple[str, str], ...]
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+ANSWER_AT_MOST = 4 * 1024 * 1024
+"""Bytes of what is read over TCP through a standby; whoever wants more asks the holder itself."""
+
+
+class CannotRelay(Refused):
+    """This worker cannot have the holder asked. Nothing was done, so the caller may ask the holder itself."""
+
+
+class Listener(enum.Enum):
+    """The socket of the standby that a request came over. It decides what the caller may be taken for."""
+
+    UNIX = "unix"
+    """Its mode lets the local administrator alone in."""
+    TCP = "tcp"
+    """Its callers are what their credentials say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayedRequest:
-    """A request over the unix socket of a standby."""
+    """A request as a standby took it in."""
 
+    listener: Listener
+    scheme: str
+    """``http`` or ``https``."""
     method: str
     path: str
     """As it was sent, in escapes."""
     query: str
     peer: str
-    """Who asks on that machine."""
-    headers: _Headers = field(repr=False)
+    """Over TCP the address of the client, over the unix socket the account on that machine."""
+    headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
 
     @property
     def text(self) -> str:
         """All of it as JSON."""
-        return json.dumps([self.method, self.path, self.query, self.peer, self.headers, _written(self.body)])
+        head = [self.listener.value, self.scheme, self.method, self.path, self.query, self.peer]
+        return json.dumps([*head, self.headers, _written(self.body)])
 
     @classmethod
     def of(cls, text: str) -> RelayedRequest:
         """Read what `text` has written."""
-        method, path, query, peer, headers, body = json.loads(text)
+        listener, scheme, method, path, query, peer, headers, body = json.loads(text)
         return cls(
+            listener=Listener(listener),
+            scheme=scheme,
             method=method,
             path=path,
             query=query,
@@ -51,7 +76,7 @@ class RelayedAnswer:
     """What the holder answers."""
 
     status: int
-    headers: _Headers = field(repr=False)
+    headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
 
     @property
@@ -66,14 +91,58 @@ class RelayedAnswer:
         return cls(status=status, headers=_pairs(headers), body=base64.b64decode(body))
 
 
-Relay: TypeAlias = Callable[[RelayedRequest], Awaitable[RelayedAnswer]]
+@dataclass(frozen=True, slots=True)
+class AnswerTooLong:
+    """The holder was only asked to read, and its answer is longer than `ANSWER_AT_MOST`: it was not kept."""
+
+
+HolderAnswer: TypeAlias = RelayedAnswer | AnswerTooLong
+_TOO_LONG = "too long"
+
+Relay: TypeAlias = Callable[[RelayedRequest], Awaitable[HolderAnswer]]
 """Has the holder carry a request out. Raises `Refused` or `StoreError`, with words for the caller."""
 
 
-def request_of(scope: Scope, body: bytes) -> RelayedRequest:
+def text_of(answer: HolderAnswer) -> str:
+    """Return what the holder answers as text."""
+    match answer:
+        case RelayedAnswer():
+            return answer.text
+        case AnswerTooLong():
+            return _TOO_LONG
+        case _:
+            assert_never(answer)
+
+
+def answer_of(text: str) -> HolderAnswer:
+    """Read what `text_of` has written."""
+    return AnswerTooLong() if text == _TOO_LONG else RelayedAnswer.of(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayedApps:
+    """What answers requests from standbys on the holder, under the rules of the socket that each came over."""
+
+    unix: App = field(repr=False)
+    tcp: App = field(repr=False)
+
+    def of(self, listener: Listener) -> App:
+        """Return the application for requests that came over this socket of a standby."""
+        match listener:
+            case Listener.UNIX:
+                return self.unix
+            case Listener.TCP:
+                return self.tcp
+            case _:
+                assert_never(listener)
+
+
+def request_of(scope: Scope, body: bytes, listener: Listener) -> RelayedRequest:
     """Return a request with its body."""
     path = scope.get("raw_path") or scope["path"].encode("ascii", "backslashreplace")
     return RelayedRequest(
+        listener=listener,
+        scheme=scope.get("scheme", "http"),
         method=scope["method"],
         path=path.decode("latin-1"),
         query=scope.get("query_string", b"").decode("latin-1"),
@@ -83,8 +152,13 @@ def request_of(scope: Scope, body: bytes) -> RelayedRequest:
     )
 
 
-async def answered_by(app: App, request: RelayedRequest, peer: str) -> RelayedAnswer:
-    """Have an application answer a request as if it came over a connection from ``peer``, and keep the whole answer."""
+async def answered_by(apps: RelayedApps, request: RelayedRequest, worker: str) -> HolderAnswer:
+    """Have a request answered as if it came over a connection of its own, and keep the whole answer.
+
+    The local administrator of another machine is named with its ``worker``.
+    """
+    is_tcp = request.listener is Listener.TCP
+    peer = request.peer if is_tcp else f"{request.peer} on worker {worker}"
     unread: list[Message] = [{"type": "http.request", "body": request.body, "more_body": False}]
     sent: list[Message] = []
 
@@ -94,9 +168,11 @@ async def answered_by(app: App, request: RelayedRequest, peer: str) -> RelayedAn
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await app(_scope_of(request, peer), receive, send)
+    await apps.of(request.listener)(_scope_of(request, peer), receive, send)
     start = next(message for message in sent if message["type"] == "http.response.start")
     body = b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body")
+    if is_tcp and request.method in READING and len(body) > ANSWER_AT_MOST:
+        return AnswerTooLong()
     return RelayedAnswer(status=start["status"], headers=_decoded(start.get("headers", ())), body=body)
 
 
@@ -105,7 +181,7 @@ def _scope_of(request: RelayedRequest, peer: str) -> Scope:
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
-        "scheme": "http",
+        "scheme": request.scheme,
         "method": request.method,
         "path": unquote(request.path),
         "raw_path": request.path.encode("latin-1"),
@@ -117,11 +193,11 @@ def _scope_of(request: RelayedRequest, peer: str) -> Scope:
     }
 
 
-def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> _Headers:
+def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
-def _pairs(headers: list[list[str]]) -> _Headers:
+def _pairs(headers: list[list[str]]) -> Headers:
     return tuple((name, value) for name, value in headers)
 
 

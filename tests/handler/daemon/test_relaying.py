@@ -18,13 +18,29 @@ from handler.daemon.waking import LookEvery, Wakes
 from handler.leasing.relaying import PutDown, RelayProgress
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
-from handler.web.gate import Receive, Scope, Send
-from handler.web.relayed import RelayedAnswer, RelayedRequest
+from handler.web.gate import App, Receive, Scope, Send
+from handler.web.relayed import (
+    ANSWER_AT_MOST,
+    AnswerTooLong,
+    CannotRelay,
+    HolderAnswer,
+    Listener,
+    RelayedAnswer,
+    RelayedApps,
+    RelayedRequest,
+)
 from tests.support.waiting import PATIENT
 from tests.support.wakes import NoSession
 
 REQUEST = RelayedRequest(
-    method="PUT", path="/api/v1/groups/web%20a/size", query="x=1", peer="uid 7", headers=(("a", "b"),), body=b"\x00{}"
+    listener=Listener.UNIX,
+    scheme="http",
+    method="PUT",
+    path="/api/v1/groups/web%20a/size",
+    query="x=1",
+    peer="uid 7",
+    headers=(("a", "b"),),
+    body=b"\x00{}",
 )
 
 
@@ -98,6 +114,14 @@ def seal(place: Path) -> Seal:
     return found
 
 
+ORIGIN = (("trimtab-worker", "a"),)
+
+
+def carrying_out(rows: Any, own: Seal, app: Echo, epoch: int, tcp: App | None = None) -> CarryingOut:
+    apps = RelayedApps(unix=app, tcp=tcp or Echo())
+    return CarryingOut(rows, own, apps, epoch, Wakes(NoSession()), lambda: ORIGIN)
+
+
 def asking(rows: Any, own: Seal) -> Asking:
     return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0), Wakes(NoSession()))
 
@@ -106,14 +130,59 @@ def test_the_holder_sees_the_request_as_it_was_and_its_answer_comes_back(tmp_pat
     rows, app = Rows(), Echo()
 
     async def play() -> RelayedAnswer:
-        async with CarryingOut(rows, seal(tmp_path / "key"), app, 4, Wakes(NoSession())).running():  # type: ignore[arg-type]
+        async with carrying_out(rows, seal(tmp_path / "key"), app, 4).running():
             return await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
 
-    assert asyncio.run(play()) == RelayedAnswer(status=202, headers=(("x-of", "echo"),), body=b"\x00{}!")
+    assert asyncio.run(play()) == RelayedAnswer(status=202, headers=(("x-of", "echo"), *ORIGIN), body=b"\x00{}!")
     (scope,) = app.scopes
     assert (scope["path"], scope["raw_path"]) == ("/api/v1/groups/web a/size", b"/api/v1/groups/web%20a/size")
     assert (scope["client"], scope["headers"]) == (("uid 7 on worker b", 0), [(b"a", b"b")])
     assert not rows.put
+
+
+def test_what_came_over_tcp_is_answered_as_over_tcp_for_the_client_that_the_standby_saw(tmp_path: Path) -> None:
+    rows, unix, tcp, own = Rows(), Echo(), Echo(), seal(tmp_path / "key")
+    request = replace(REQUEST, listener=Listener.TCP, scheme="https", peer="192.0.2.7")
+
+    async def play() -> None:
+        async with carrying_out(rows, own, unix, 4, tcp).running():
+            await asking(rows, own).relay(request)
+
+    asyncio.run(play())
+    (scope,) = tcp.scopes
+    assert (scope["client"], scope["scheme"], unix.scopes) == (("192.0.2.7", 0), "https", [])
+
+
+@pytest.mark.parametrize(("method", "is_kept"), [("GET", False), ("POST", True)])
+def test_of_what_is_read_over_tcp_a_long_answer_is_not_kept(tmp_path: Path, method: str, is_kept: bool) -> None:
+    rows, tcp, own = Rows(), Echo(), seal(tmp_path / "key")
+    request = replace(REQUEST, listener=Listener.TCP, method=method, body=bytes(ANSWER_AT_MOST))
+
+    async def play() -> HolderAnswer:
+        async with carrying_out(rows, own, Echo(), 4, tcp).running():
+            return await asking(rows, own).relay(request)
+
+    assert isinstance(asyncio.run(play()), RelayedAnswer if is_kept else AnswerTooLong)
+
+
+def test_requests_over_tcp_that_hold_the_holder_up_do_not_delay_those_over_unix_sockets(tmp_path: Path) -> None:
+    rows, own, go_on, held_up = Rows(), seal(tmp_path / "key"), asyncio.Event(), Echo()
+
+    async def held(scope: Scope, receive: Receive, send: Send) -> None:
+        await go_on.wait()
+        await held_up(scope, receive, send)
+
+    async def play() -> None:
+        async with carrying_out(rows, own, Echo(), 4, held).running():
+            flood = replace(REQUEST, listener=Listener.TCP)
+            waiting = [asyncio.create_task(asking(rows, own).relay(flood)) for _ in range(40)]
+            assert isinstance(await asking(rows, own).relay(REQUEST), RelayedAnswer)
+            assert not any(each.done() for each in waiting)
+            go_on.set()
+            await asyncio.gather(*waiting)
+
+    asyncio.run(play())
+    assert len(held_up.scopes) == 40
 
 
 def test_nothing_that_travels_is_readable_without_the_key(tmp_path: Path) -> None:
@@ -150,7 +219,7 @@ def test_a_request_that_waits_while_the_lease_changes_hands_is_carried_out_by_th
         waiting = asyncio.create_task(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
         await rows.arrives()
         rows.now = 5
-        async with CarryingOut(rows, seal(tmp_path / "key"), app, 5, Wakes(NoSession())).running():  # type: ignore[arg-type]
+        async with carrying_out(rows, seal(tmp_path / "key"), app, 5).running():
             assert (await waiting).status == 202
 
     asyncio.run(play())
@@ -162,14 +231,14 @@ def test_a_request_that_another_hand_puts_down_again_is_not_carried_out(tmp_path
     rows, app, own = Rows(), Echo(), seal(tmp_path / "key")
 
     async def play() -> None:
-        holder = CarryingOut(rows, own, app, 4, Wakes(NoSession()))  # type: ignore[arg-type]
+        holder = carrying_out(rows, own, app, 4)
         async with holder.running():
             waiting = asyncio.create_task(asking(rows, own).relay(REQUEST))
             kept = await rows.arrives()
             await waiting
         rows.now = epoch
         rows.put_down(replace(kept, epoch=epoch))
-        later = holder if epoch == 4 else CarryingOut(rows, own, app, epoch, Wakes(NoSession()))  # type: ignore[arg-type]
+        later = holder if epoch == 4 else carrying_out(rows, own, app, epoch)
         async with later.running():
             while rows.progresses[kept.id].answer is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
@@ -195,8 +264,8 @@ def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
     rows, app = Rows(), Echo()
 
     async def play() -> None:
-        async with CarryingOut(rows, seal(tmp_path / "other"), app, 4, Wakes(NoSession())).running():  # type: ignore[arg-type]
-            with pytest.raises(Refused, match="is not the holder's; copy that here; nothing was done"):
+        async with carrying_out(rows, seal(tmp_path / "other"), app, 4).running():
+            with pytest.raises(CannotRelay, match=r"is not the holder's \(copy that here\), .*; nothing was done"):
                 await asking(rows, seal(tmp_path / "key")).relay(REQUEST)
 
     asyncio.run(play())
@@ -206,5 +275,5 @@ def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
 def test_a_worker_without_a_key_says_what_to_copy(tmp_path: Path) -> None:
     own = Seal(OwnKeyFile(tmp_path / "key"))
     own.load()
-    with pytest.raises(Refused, match=r"cannot pass requests on without the key in .*: copy it from the holder"):
+    with pytest.raises(CannotRelay, match=r"cannot pass requests on without the key in .*: copy it from the holder"):
         asyncio.run(asking(Rows(), own).relay(REQUEST))

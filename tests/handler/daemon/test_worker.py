@@ -90,6 +90,27 @@ def test_a_standby_passes_commands_on_to_the_holder_and_the_audit_trail_has_wher
 
 
 @pytest.mark.real("postgres")
+def test_over_tcp_a_standby_answers_as_the_holder_and_takes_no_client_for_the_local_administrator(
+    bed: WorkersBed,
+) -> None:
+    holder, other = bed.holder(), standby(bed)
+    read = other.get("/api/v1/groups")
+    assert (read.status, read.headers["trimtab-worker"]) == (200, holder.name)
+    assert "<html" in other.get("/").text
+    size = "/api/v1/groups/web/size"
+    assert other.ask("PUT", size, {"size": 2}).status == 401
+    assert other.ask("PUT", size, {"size": 2}, bearer=token(other)).status == 401
+    assert other.ask("PUT", size, {"size": 2}, bearer=token(holder)).status == 202
+    streamed = other.get("/events")
+    assert (streamed.status, streamed.headers["location"]) == (307, f"{holder_url(holder)}/events")
+    holder.json("scale", "web", "1")
+
+
+def token(worker: Worker) -> str:
+    return (worker.state / "token").read_text().strip()
+
+
+@pytest.mark.real("postgres")
 def test_after_a_kill_the_next_worker_goes_on_with_the_windows_and_the_killed_one_comes_back(bed: WorkersBed) -> None:
     killed, after = bed.holder(), standby(bed)
     until(lambda: bed.rows("SELECT count(*) FROM checkpoints WHERE ring > 0") != [(0,)], every=0.1)
