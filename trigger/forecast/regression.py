@@ -52,7 +52,8 @@ class Regression:
         gain = along / (_FORGETTING / weight + added(along * features, 0))
         if not every(known):
             gain = np.where(known, gain, 0.0)
-        covariance = self.covariance - gain[:, None] * along
+        covariance = gain[:, None] * along
+        np.subtract(self.covariance, covariance, out=covariance)  # of many groups this is large: no further copy
         trace = added(covariance.reshape(len(features) ** 2, -1)[:: len(features) + 1], 0)
         forget = known & (trace <= _MOST_TRACE * len(features))
         covariance *= _GROWTH if every(forget) else np.where(forget, _GROWTH, 1.0)
