@@ -160,8 +160,11 @@ class SqliteFile:
 
     def compact(self) -> None:
         """Move the write-ahead log's content into the file and cut both to size; less of it during reads."""
+        self._compact(self.reading)
+
+    def _compact(self, engine: Engine) -> None:
         with translated(self.path):
-            connection = self.reading.raw_connection()  # outside any transaction: a checkpoint in one is refused
+            connection = engine.raw_connection()  # outside any transaction: a checkpoint in one is refused
             try:
                 cursor = connection.cursor()
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -170,7 +173,13 @@ class SqliteFile:
                 connection.close()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and leave all in the one file.
+
+        SQLite empties the write-ahead log when the last connection closes. One that a thread still reads by would leave
+        it behind, and a copy of the file alone would lack the newest writes.
+        """
+        with contextlib.suppress(StoreError):
+            self._compact(self.writing)
         self.reading.dispose()
         self.writing.dispose()
 

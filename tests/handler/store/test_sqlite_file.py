@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import insert
@@ -10,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from handler.store.schema import meta
 from handler.store.sqlite_file import explained, reader_engine, writer_engine
-from tests.support.store import NOW, a_definition
+from tests.support.store import NOW, a_definition, opened
 from tests.support.waiting import PATIENT
 
 
@@ -50,6 +52,18 @@ def test_reading_waits_for_no_writer_and_sees_the_last_commit(store):
     assert seen == ["web", "worker"]
     assert store.groups() == ()
     store.declare((a_definition(),), NOW)
+
+
+def test_a_closed_store_is_whole_in_its_one_file_though_a_thread_still_reads(file, tmp_path):
+    store = opened(file)
+    store.declare((a_definition(),), NOW)
+    reader = store._database.reading.raw_connection()
+    reader.cursor().execute("SELECT * FROM groups").fetchall()
+    store.close()
+    copy = opened(Path(shutil.copy(file, tmp_path / "copy")))
+    assert [stored.id for stored in copy.groups()] == ["web"]
+    copy.close()
+    reader.close()
 
 
 @pytest.mark.parametrize(
