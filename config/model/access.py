@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType
+from typing import NewType, get_args, get_type_hints
 
 from config.units import Seconds, SourceId
 
@@ -41,9 +44,28 @@ def secrets_in(value: object) -> Iterator[SecretRef]:
             yield from secrets_in(each)
     elif isinstance(value, Mapping):
         yield from secrets_in(tuple(value.values()))
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from secrets_in(getattr(value, field.name))
+    else:
+        for name in _holders(type(value)):  # type: ignore[arg-type]  # a class can be hashed
+            yield from secrets_in(getattr(value, name))
+
+
+@cache
+def _holders(kind: type) -> tuple[str, ...]:
+    """Name the fields of a class that may hold a reference, by their types: of most classes few or none."""
+    if not is_dataclass(kind):
+        return ()
+    hints = get_type_hints(kind)
+    return tuple(field.name for field in fields(kind) if not _is_plain(hints[field.name]))
+
+
+def _is_plain(hint: object) -> bool:
+    """Whether values of a type are words, numbers, words of a closed list, or collections of these."""
+    if isinstance(hint, NewType):
+        return _is_plain(hint.__supertype__)
+    if isinstance(hint, type) and issubclass(hint, str | int | float | enum.Enum | NoneType):
+        return True
+    parts = [part for part in get_args(hint) if part is not Ellipsis]
+    return bool(parts) and all(map(_is_plain, parts))
 
 
 # SNMP: how to speak with the agents of a profile's members.
