@@ -8,7 +8,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 from config.build.wire import TAGS, name_of
 
@@ -25,8 +26,10 @@ def digest_of(*sections: Mapping[Any, object]) -> str:
 
 
 def _canonical(value: object) -> object:
-    if value is None or (isinstance(value, str | bool | int) and not isinstance(value, enum.Enum)):
-        return value  # the most frequent first
+    if type(value) in _AS_THEY_ARE:  # the most frequent first
+        return value
+    if (tag := TAGS.get(type(value))) is not None:
+        return {"type": tag, **dict(_changed_fields(value))}
     match value:
         case enum.Enum():
             return value.value
@@ -36,12 +39,13 @@ def _canonical(value: object) -> object:
             return [_canonical(item) for item in value]
         case float():
             return value if value else 0.0
-        case _ if type(value) in TAGS:
-            return {"type": TAGS[type(value)], **dict(_changed_fields(value))}
         case _:
             raise TypeError(
                 f"the model holds a {type(value).__name__}, which has no tag: give it one in config/build/wire.py"
             )
+
+
+_AS_THEY_ARE: Final = frozenset({NoneType, str, bool, int})
 
 
 def _changed_fields(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  # any dataclass
