@@ -112,10 +112,11 @@ class _Unfolding:
     def mapping(self, node: MappingNode, where: Where) -> dict[str, Plain]:
         """Keys in their order; a written key wins over one from a merge key."""
         result: dict[str, Plain] = {}
+        merges = False
         for key, value in node.pairs():
             if key.tag == MERGE:
-                continue
-            if not isinstance(key, ScalarNode):
+                merges = True
+            elif not isinstance(key, ScalarNode):
                 self._add(key, f"{dotted(where) or 'the file'}: a key must be a word, not a list or a mapping")
             elif key.value in result:
                 first = self.keys[(*where, key.value)].line
@@ -125,7 +126,8 @@ class _Unfolding:
                 place = (*where, key.value)
                 self.keys[place] = self._site(key)
                 result[key.value] = self.value(value, place)
-        self._merge(node, where, result, depth=len(where))
+        if merges:
+            self._merge(node, where, result, depth=len(where))
         return result
 
     def _merge(self, node: MappingNode, where: Where, into: dict[str, Plain], *, depth: int) -> None:
@@ -197,6 +199,7 @@ def _real(text: str) -> float:
 
 
 _SCALARS: Mapping[str, Callable[[str], Plain]] = {
+    "str": str,
     "null": lambda _: None,
     "bool": lambda text: {"true": True, "false": False}[text.lower()],
     "int": _whole,
