@@ -57,9 +57,12 @@ def server(id: SourceId, entry: written.SourceDocument) -> ServerSource:
             assert_never(entry.kind)
 
 
+_UNKNOWN = ObjectShape(bits=64)
+
+
 def counter(id: CounterId, entry: CounterDocument, sources: Mapping[SourceId, ServerSource]) -> Counter:
     """One entry of ``counters``: what is written wins over what is known of the source; units convert."""
-    shape = entry.shape or ObjectShape(bits=64)
+    shape = entry.shape or _UNKNOWN
     unit = entry.unit or shape.unit
     converted = (factor(shape.unit, unit) if shape.unit else None) or 1.0
     return Counter(

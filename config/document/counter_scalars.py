@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-import jsonpath
 from pydantic import PlainValidator, ValidationInfo
 
 from config.counters.cloud_measures import CLOUDSTACK_FIELDS, NOVA_FIELDS
@@ -116,6 +115,8 @@ def read_path(value: object) -> str:
     """
     if not isinstance(value, str):
         raise ValueError("a JSONPath such as $.queue.waiting")
+    import jsonpath  # few files have one
+
     try:
         jsonpath.compile(value)
     except jsonpath.JSONPathError as error:

@@ -352,11 +352,10 @@ def _instances(entry: CounterDocument) -> _Wrong | None:
 
 def _columns(entry: CounterDocument) -> _Wrong | None:
     """Not every line has every column, and not every object every statistic."""
-    whole = entry.answers is Per.GROUP
-    if entry.haproxy is not None and entry.haproxy not in (BACKEND_COLUMNS if whole else COLUMNS):
-        return "haproxy", f"{'a backend' if whole else 'a server'} has no number in this column"
-    if entry.netscaler is not None and entry.netscaler not in (VSERVER_STATISTICS if whole else MEMBER_STATISTICS):
-        return "netscaler", f"{'a virtual server' if whole else 'a member'} has no such statistic"
+    if entry.haproxy is not None and entry.haproxy not in _columns_of(entry):
+        return "haproxy", f"{'a backend' if entry.answers is Per.GROUP else 'a server'} has no number in this column"
+    if entry.netscaler is not None and entry.netscaler not in _statistics_of(entry):
+        return "netscaler", f"{'a virtual server' if entry.answers is Per.GROUP else 'a member'} has no such statistic"
     return None
 
 
@@ -374,12 +373,19 @@ def _rising_rows(entry: CounterDocument) -> _Wrong | None:
 def _known(entry: CounterDocument) -> ObjectShape | None:
     if entry.snmp is not None:
         return entry.snmp.shape
-    whole = entry.answers is Per.GROUP
     if entry.haproxy is not None:
-        return (BACKEND_COLUMNS if whole else COLUMNS).get(entry.haproxy)
+        return _columns_of(entry).get(entry.haproxy)
     if entry.netscaler is not None:
-        return (VSERVER_STATISTICS if whole else MEMBER_STATISTICS).get(entry.netscaler)
+        return _statistics_of(entry).get(entry.netscaler)
     return _known_to_cloud(entry)
+
+
+def _columns_of(entry: CounterDocument) -> Mapping[str, ObjectShape]:
+    return BACKEND_COLUMNS if entry.answers is Per.GROUP else COLUMNS
+
+
+def _statistics_of(entry: CounterDocument) -> Mapping[str, ObjectShape]:
+    return VSERVER_STATISTICS if entry.answers is Per.GROUP else MEMBER_STATISTICS
 
 
 def _known_to_cloud(entry: CounterDocument) -> ObjectShape | None:
