@@ -15,12 +15,12 @@ from contextlib import contextmanager
 WORTH_IT = 50_000
 """Members, or values of a file, below which a collection is quick, and may well come."""
 
-_turn = threading.Lock()
+_turn = threading.RLock()
 
 
 @contextmanager
 def uncollected(count: int) -> Iterator[None]:
-    """Collect nothing meanwhile, in the whole process, if it is about so many things; one caller at a time."""
+    """Collect nothing meanwhile, in the whole process, if it is about so many things; one thread at a time."""
     if count < WORTH_IT:
         yield
         return

@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from config.errors import DeclarationError, Problem, by_place, first_lines
+from config.gc_pause import WORTH_IT, uncollected
 from handler.cli.progress import waiting
 from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json
 
 
+@uncollected(WORTH_IT)  # a command ends before what it makes is worth a collection
 def check(
     file: File,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,

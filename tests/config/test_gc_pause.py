@@ -30,6 +30,14 @@ def test_it_goes_on_after_an_error() -> None:
     assert gc.isenabled()
 
 
+def test_a_pause_within_another_ends_with_the_outer_one() -> None:
+    with uncollected(WORTH_IT):
+        with uncollected(WORTH_IT):
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
 def test_where_nothing_was_collected_before_nothing_is_afterwards() -> None:
     gc.disable()
     with uncollected(WORTH_IT):
