@@ -117,8 +117,10 @@ _LOOK: Seconds = 1.0
 _LOOKS = 3600
 """For how long a quiet moment is waited for."""
 
-_THRESHOLDS = 2_000, 10, 10_000
-"""Full rounds may be few: what comes and goes is freed by counting references, and cycles are few."""
+_THRESHOLDS = 2_000, 4, 25_000
+"""A round of the second generation looks at some 10,000 things, which takes milliseconds; at twice as many, it took
+longer than a request may wait. Full rounds may be few: what comes and goes is freed by counting references, and cycles
+are few."""
 
 
 async def keep_settled(busy: Callable[[], bool], pause: Callable[[Seconds], Awaitable[None]] = asyncio.sleep) -> None:
