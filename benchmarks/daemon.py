@@ -1,7 +1,8 @@
-"""The whole daemon as an operator meets it: memory, processor time, lateness and the longest hold of its event loop.
+"""The whole daemon as an operator meets it: memory, processor time, lateness and how long its event loop is held.
 
 Once with one group of four members and once with 1,000 of them, on a simulated cloud, and a value of each group that is
-pushed: nothing fires, so what is measured is the cost of watching.
+pushed: nothing fires, so what is measured is the cost of watching. A third daemon, of 1,000 groups again, has each turn
+of its event loop measured, which costs a little of what the others are to show.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.beside.machine import processor, resident
 from benchmarks.beside.running import RunningDaemon, running
@@ -38,17 +39,20 @@ def run(part: int = 1) -> Iterator[Measured]:
     sizes, watch = sorted({1, max(1000 // part, 1)}), _WATCH / part
     with contextlib.ExitStack() as together:
         daemons = [together.enter_context(_serving(groups)) for groups in sizes]
+        watched = together.enter_context(_serving(sizes[-1], watched=True))
         time.sleep(watch)  # what members cost that have just come is not the idle state
         before = [(daemon.metrics(), processor(daemon.pid)) for daemon in daemons]
+        watched.begin_turns()
         time.sleep(watch)
         for groups, daemon, (metrics, cpu) in zip(sizes, daemons, before, strict=True):
             yield from _figures(groups, daemon, metrics, processor(daemon.pid) - cpu, watch)
+        yield from _turns(sizes[-1], watched.turns())
 
 
 @contextlib.contextmanager
-def _serving(groups: int) -> Iterator[RunningDaemon]:
+def _serving(groups: int, *, watched: bool = False) -> Iterator[RunningDaemon]:
     names = [f"g{number}" for number in range(groups)]
-    with running(_HEADER + "".join(map(_group, names)), names) as daemon:
+    with running(_HEADER + "".join(map(_group, names)), names, watched=watched) as daemon:
         daemon.served(groups * MEMBERS)
         daemon.push(names, 500)
         yield daemon
@@ -64,6 +68,15 @@ def _figures(
     hold, lag = "trimtab_loop_hold_seconds", "trimtab_evaluation_lag_seconds"
     yield once(f"{what}: longest hold of the event loop, at most", _most(before, after, hold), "s")
     yield once(f"{what}: latest tick, at most", _most(before, after, lag), "s")
+
+
+def _turns(groups: int, spent: Sequence[float]) -> Iterator[Measured]:
+    what, least = f"event loop, {groups:,} groups of {MEMBERS} at rest", sorted(spent)
+    yield once(f"{what}: turns", len(least), "")
+    for share in (0.5, 0.99, 0.9999):
+        goal = at_most(20.0) if share == 0.9999 else None
+        found = least[min(int(share * len(least)), len(least) - 1)]
+        yield once(f"{what}: processor of a turn, p{100 * share:g}", found, "CPU-ms", goal=goal)
 
 
 def _group(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -12,13 +13,18 @@ import sys
 import tempfile
 import time
 import urllib.request
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.beside import turns
+
 _PATIENCE = 600.0
 _TOGETHER = 100
 """Groups whose values go in one request."""
+_TURNS = "turns"
+"""The file of a watched daemon's turns, in its state directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +60,33 @@ class RunningDaemon:
             time.sleep(0.5)
         raise RuntimeError(f"{members} members were to serve, and {there} do")
 
+    def begin_turns(self) -> None:
+        """Have a watched daemon forget the turns of its event loop until now."""
+        os.kill(self.pid, signal.SIGUSR1)
+
+    def turns(self) -> Sequence[float]:
+        """Return what each turn of a watched daemon's event loop took since then: milliseconds of processor time."""
+        os.kill(self.pid, signal.SIGUSR2)
+        written, deadline = self.state / _TURNS, time.monotonic() + _PATIENCE
+        while not written.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return array("f", written.read_bytes())
+
 
 @contextlib.contextmanager
-def running(model: str, names: Sequence[str]) -> Iterator[RunningDaemon]:
-    """Run a daemon for as long as the block does; it may be pushed values of these groups."""
+def running(model: str, names: Sequence[str], *, watched: bool = False) -> Iterator[RunningDaemon]:
+    """Run a daemon for as long as the block does; it may be pushed values of these groups.
+
+    Of one that is ``watched``, the turns of its event loop are measured (`benchmarks.beside.turns`).
+    """
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
         file.write_text(model)
         trimtab = str(Path(sys.executable).parent / "trimtab")
-        command = [trimtab, "run", str(file), "--state", str(state), "--port", "0"]
-        with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
+        program = [sys.executable, "-m", turns.__name__] if watched else [trimtab]
+        command = [*program, "run", str(file), "--state", str(state), "--port", "0"]
+        environment = {**os.environ, turns.VARIABLE: str(state / _TURNS)}
+        with log.open("w") as stream, subprocess.Popen(command, stderr=stream, env=environment) as daemon:
             try:
                 port = port_of(log)
                 hook = [trimtab, "hook", "new", "bench", "--push", ",".join(names), "--state", str(state), "--json"]

@@ -1,10 +1,10 @@
-"""`trimtab`, with a book of how much processor time each turn of its event loop takes: ``python -m benchmarks.beside.turns``.
+"""`trimtab` as ``python -m benchmarks.beside.turns``: it notes the processor time of each turn of its event loop.
 
 A turn is all that asyncio runs between two looks at its sockets: nothing else is served meanwhile. uvloop, which the
 daemon has, does not let itself be measured, so asyncio's own loop runs here: its turns take longer, never shorter. Time
 counts on the thread of the loop alone, so it is neither what other threads compute nor how busy the machine is.
 
-USR1 begins the book anew, and USR2 writes it, as milliseconds, into the file that ``TRIMTAB_TURNS`` names.
+USR1 forgets what was noted, and USR2 writes it, as milliseconds, into the file that ``TRIMTAB_TURNS`` names.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import signal
 import time
 from array import array
-from asyncio.base_events import BaseEventLoop
+from collections.abc import Coroutine
 from pathlib import Path
 from types import FrameType
 
@@ -23,16 +23,19 @@ VARIABLE = "TRIMTAB_TURNS"
 _turns = array("f")
 
 
-def _watched(run_once: object) -> object:
-    def one(loop: BaseEventLoop) -> None:
+class _Watched(asyncio.SelectorEventLoop):
+    def _run_once(self) -> None:
         began = time.thread_time()
-        run_once(loop)  # type: ignore[operator]
+        super()._run_once()  # type: ignore[misc]  # the one place where a turn begins and ends
         _turns.append(1000 * (time.thread_time() - began))
 
-    return one
+
+def _run(main: Coroutine[object, object, None]) -> None:
+    with asyncio.Runner(loop_factory=_Watched) as runner:
+        runner.run(main)
 
 
-def _begin(number: int, frame: FrameType | None) -> None:
+def _forget(number: int, frame: FrameType | None) -> None:
     del _turns[:]
 
 
@@ -44,14 +47,13 @@ def _write(number: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command of the arguments."""
+    """Run the command that the arguments name."""
     import uvloop
 
     from handler.command import main as trimtab
 
-    BaseEventLoop._run_once = _watched(BaseEventLoop._run_once)  # type: ignore[attr-defined]
-    uvloop.run = asyncio.run
-    signal.signal(signal.SIGUSR1, _begin)
+    uvloop.run = _run  # type: ignore[assignment]  # all that the command uses of it
+    signal.signal(signal.SIGUSR1, _forget)
     signal.signal(signal.SIGUSR2, _write)
     trimtab()
 
