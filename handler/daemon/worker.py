@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import secrets
 import socket
@@ -21,12 +22,15 @@ from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
 
 from config.checks.workers import refuse_tied
 from config.errors import Refused, StoreError
+from config.settings import read_secret
 from config.units import Moment, Monotonic, Seconds
 from handler import logs
+from handler.daemon.alert_keeping import AlertKeeping
 from handler.daemon.applied_here import AppliedProblems, own_seal
+from handler.daemon.carrying_out import CarryingOut
 from handler.daemon.lease_keeper import LeaseKeeper
 from handler.daemon.own_file import FileInForce, OwnFile
-from handler.daemon.relaying import Asking, CarryingOut
+from handler.daemon.relaying import Asking
 from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
 from handler.daemon.serving import edge_of, served
 from handler.daemon.waking import Wakes
@@ -91,7 +95,11 @@ async def run_worker_until_signal(
             async with relay.wakes.listening():
                 while not signals.stop.is_set():
                     asking = Asking(relay.rows, key, options.name, _steady, relay.wakes)
-                    turn = await _stood_by(place, keeper, asking, signals)
+                    secret = partial(read_secret, environ=os.environ)
+                    keeping = AlertKeeping(
+                        rows=relay.rows, asking=asking, secret=secret, now=lambda: clock.moment().wall
+                    )
+                    turn = await _stood_by(place, keeper, keeping, signals)
                     if turn is not None:
                         await _acted(place, keeper, turn, relay, signals, limit)
         finally:
@@ -145,17 +153,17 @@ class _Turn:
     keeping: asyncio.Task[None]
 
 
-async def _stood_by(place: Place, keeper: LeaseKeeper, asking: Asking, signals: Signals) -> _Turn | None:
+async def _stood_by(place: Place, keeper: LeaseKeeper, keeping: AlertKeeping, signals: Signals) -> _Turn | None:
     """Serve as a standby until the lease is this worker's; ``None``: it is to stop."""
     metrics = partial(_own_metrics, _registry(keeper))
     access = Access(trusted=False, port=place.port, names=place.protection.names)
-    over_unix = Standby(Access(trusted=True), keeper.status, metrics, asking.relay)
-    standby = Standby(access, keeper.status, metrics, asking.relay)
+    over_unix = Standby(Access(trusted=True), keeper.status, metrics, keeping.relay)
+    standby = Standby(access, keeper.status, metrics, keeping.relay)
     over_tcp = edge_of(standby, place.protection, RequestRates(), asyncio.get_running_loop().time)
     async with served(over_unix, over_tcp, place.unix.dup(), place.tcp.dup(), protection=place.protection):
         logs.say("standing_by", url=place.url, socket=place.directory.socket)
         term = await _first(keeper.obtain(), signals.stop)
-        asking.ended.set()
+        keeping.asking.ended.set()
         in_force = FileInForce()
         return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(in_force.digest)))
 

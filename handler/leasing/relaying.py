@@ -9,6 +9,12 @@ from config.units import Seconds
 
 STALE_AFTER: Seconds = 120.0
 """No holder carries out a request that has waited for so long: its caller has given up."""
+ANY_EPOCH = -1
+"""Of a request that was answered before a holder took it up: any holder carries it out, whenever it is one."""
+KEPT_AT_MOST = 1_000
+"""Such requests of all standbys."""
+KEPT_BYTES = 16 * 1024 * 1024
+"""Of them all, as they are stored."""
 AT_ONCE = 8
 """The most requests that a holder takes up in one turn."""
 A_REQUEST = "a request"
@@ -23,7 +29,7 @@ class PutDown:
     worker: str
     """That was asked."""
     epoch: int
-    """Of the lease when it was put down: no holder of another one carries it out."""
+    """Of the lease when it was put down: no holder of another one carries it out. Or `ANY_EPOCH`."""
     request: str
     """Sealed."""
 

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, literal, select, update
 
 from config.units import Seconds
-from handler.leasing.relaying import A_REQUEST, AT_ONCE, STALE_AFTER, PutDown, RelayProgress
+from handler.leasing.relaying import (
+    A_REQUEST,
+    ANY_EPOCH,
+    AT_ONCE,
+    KEPT_AT_MOST,
+    KEPT_BYTES,
+    STALE_AFTER,
+    PutDown,
+    RelayProgress,
+)
+from handler.ports.alerts import StoredHook
+from handler.store.alert_rows import read_hooks
 from handler.store.postgresql_short import CLOCK, ShortTransactions
 from handler.store.postgresql_wakes import notification
 from handler.store.worker_schema import lease, relayed
 
 _OF_RELAY = "trimtab relay"
 _KEPT: Seconds = 3600.0
-"""How long a row is kept whose worker has died before it read the answer."""
+"""How long a row is kept whose worker has died before it read the answer, or that no holder has taken up."""
+_IS_KEPT = relayed.c.epoch == ANY_EPOCH
+_IS_FRESH = relayed.c.at >= CLOCK - _KEPT
+_KEPT_COLUMNS = ["id", "worker", "epoch", "request", "at"]
 
 
 class PostgresqlRelay:
@@ -33,24 +47,47 @@ class PostgresqlRelay:
         with self._short.begun() as connection:
             return int(connection.execute(select(lease.c.epoch)).scalar_one())
 
+    def hooks(self) -> tuple[StoredHook, ...]:
+        """Read every webhook, as the holder wrote them. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            return read_hooks(connection)
+
     def put_down(self, request: PutDown) -> None:
         """Write a request for the holder, durably, and wake the holder. Raises `StoreError`."""
         row = {"id": request.id, "worker": request.worker, "epoch": request.epoch, "request": request.request}
         with self._short.begun() as connection:
-            connection.execute(delete(relayed).where(relayed.c.at < CLOCK - _KEPT))
+            connection.execute(delete(relayed).where(~_IS_FRESH))
             connection.execute(insert(relayed).values(**row, at=CLOCK))
             connection.execute(notification(A_REQUEST))
 
-    def take_up(self, epoch: int) -> tuple[PutDown, ...]:
+    def keep(self, request: PutDown) -> bool:
+        """Write a request of `ANY_EPOCH`, durably, and wake a holder; whether there was room. Raises `StoreError`."""
+        held = (
+            select(func.count(), func.coalesce(func.sum(func.length(relayed.c.request)), 0)).where(_IS_KEPT).subquery()
+        )
+        count, size = held.c
+        row = (literal(request.id), literal(request.worker), literal(request.epoch), literal(request.request), CLOCK)
+        room = select(*row).where(count < KEPT_AT_MOST, size + len(request.request) <= KEPT_BYTES)
+        with self._short.begun() as connection:
+            written = connection.execute(insert(relayed).from_select(_KEPT_COLUMNS, room).returning(relayed.c.id)).all()
+            connection.execute(notification(A_REQUEST))
+        return bool(written)
+
+    def take_up(self, epoch: int, *, kept: bool = True) -> tuple[PutDown, ...]:
         """Take up the oldest requests of this epoch that wait, if it is the lease's; each is taken up once.
+
+        Args:
+            epoch: of the holder.
+            kept: also requests of `ANY_EPOCH`.
 
         Raises:
             StoreError: none was taken up.
         """
         holds = select(lease.c.epoch).where(lease.c.epoch == epoch, lease.c.process != "").exists()
+        mine = (relayed.c.epoch == epoch) & (relayed.c.at > CLOCK - STALE_AFTER)
         waiting = (
             select(relayed.c.id)
-            .where(relayed.c.taken_up.is_(None), relayed.c.epoch == epoch, relayed.c.at > CLOCK - STALE_AFTER, holds)
+            .where(relayed.c.taken_up.is_(None), mine | (_IS_KEPT & _IS_FRESH) if kept else mine, holds)
             .order_by(relayed.c.at)
             .limit(AT_ONCE)
             .with_for_update(skip_locked=True)
@@ -64,6 +101,11 @@ class PostgresqlRelay:
         with self._short.begun() as connection:
             rows = connection.execute(taken).all()
         return tuple(PutDown(id=row.id, worker=row.worker, epoch=row.epoch, request=row.request) for row in rows)
+
+    def put_back(self, id: str) -> None:
+        """Have a request that was taken up, and of which nothing was done, taken up again. Raises `StoreError`."""
+        with self._short.begun() as connection:
+            connection.execute(update(relayed).where(relayed.c.id == id).values(taken_up=None))
 
     def answer(self, id: str, answer: str) -> None:
         """Write what became of a request, and wake the worker that waits for it. Raises `StoreError`."""
@@ -86,7 +128,7 @@ class PostgresqlRelay:
             return connection.execute(delete(relayed).where(mine)).rowcount == 1
 
     def forget(self, id: str) -> None:
-        """Delete a request, once its answer has been read. Raises `StoreError`."""
+        """Delete a request that nothing waits for any more. Raises `StoreError`."""
         with self._short.begun() as connection:
             connection.execute(delete(relayed).where(relayed.c.id == id))
 

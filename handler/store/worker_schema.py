@@ -56,5 +56,5 @@ relayed = Table(
     Column("answer", Text),
 )
 """Requests that standbys put down for the holder (`handler.leasing.relaying`). ``at`` is by the database's clock,
-``epoch`` that of the lease when it was put down, ``taken_up`` that of the holder that took it up; ``request`` and
-``answer`` are sealed."""
+``epoch`` that of the lease when it was put down (-1: any holder carries it out), ``taken_up`` that of the holder that
+took it up; ``request`` and ``answer`` are sealed."""

@@ -202,7 +202,7 @@ class Gate:
             return actor
         if actor.origin.way is Way.NONE and not asked.hooked and scope["path"] not in PUBLIC:
             return ProblemType.UNAUTHENTICATED, self._callers.needs
-        return _unfit_body(asked.headers, asked.at_most, asked.kinds) or actor
+        return unfit_body(asked.headers, asked.at_most, asked.kinds) or actor
 
     def _actor(self, scope: Scope, asked: _Asked, session: Session | None) -> Actor | None:
         """Return the actor; of a webhook's request one without a credential, since its token is no user's."""
@@ -267,7 +267,14 @@ def _peer(scope: Scope) -> str:
     return "" if client is None else str(client[0])
 
 
-def _unfit_body(headers: Mapping[str, str], at_most: int, kinds: frozenset[str] | None) -> Refusal | None:
+def unfit_body(headers: Mapping[str, str], at_most: int, kinds: frozenset[str] | None) -> Refusal | None:
+    """Return why a body with these headers is not read; ``None``: it is.
+
+    Args:
+        headers: by lower-case name.
+        at_most: bytes.
+        kinds: the content types that it may have; ``None``: any.
+    """
     length = headers.get("content-length", "0")
     if kinds is not None and (length != "0" or "transfer-encoding" in headers):
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()

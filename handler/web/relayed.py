@@ -17,7 +17,7 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 
 ANSWER_AT_MOST = 4 * 1024 * 1024
-"""Bytes of what is read over TCP through a standby; whoever wants more asks the holder itself."""
+"""Bytes of what is read over TCP through a standby; for more, the holder itself is asked."""
 
 
 class CannotRelay(Refused):

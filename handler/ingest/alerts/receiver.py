@@ -19,7 +19,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _JSON = (b"content-type", b"application/json")
-_METHODS = frozenset({"POST", "PUT"})
+METHODS = frozenset({"POST", "PUT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +48,18 @@ class AlertReceiver:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["method"] not in _METHODS:
+        if scope["method"] not in METHODS:
             await _send(send, HTTPStatus.METHOD_NOT_ALLOWED, b'{"error": "POST or PUT"}', (b"allow", b"POST, PUT"))
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         body = (await receive()).get("body", b"")
-        request = WebhookRequest(token=_token(scope["path"], headers), headers=headers, body=body)
+        request = WebhookRequest(token=token_in(scope["path"], headers), headers=headers, body=body)
         reply = await self._intake.take(request)
         await _send(send, reply.status, encoded(reply), *reply.headers)
 
 
-def _token(path: str, headers: Mapping[str, str]) -> str:
-    """Of the path if it has one, else of the header; empty if there is none."""
+def token_in(path: str, headers: Mapping[str, str]) -> str:
+    """Return the token of the path if it has one, else of the header; empty if there is none."""
     in_path = path.removeprefix(PATH).strip("/")
     if in_path:
         return in_path

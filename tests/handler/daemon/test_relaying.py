@@ -1,125 +1,41 @@
-"""A request over a standby's unix socket is carried out once, by the holder; its caller learns what became of it."""
+"""A request to a standby is carried out once, by the holder; its caller learns what became of it."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from config.errors import Refused
 from config.units import Monotonic
+from handler.daemon import carrying_out as carrying_out_module
 from handler.daemon import relaying
-from handler.daemon.relaying import Asking, CarryingOut
+from handler.daemon.relaying import Asking
 from handler.daemon.waking import LookEvery, Wakes
-from handler.leasing.relaying import PutDown, RelayProgress
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
-from handler.web.gate import App, Receive, Scope, Send
+from handler.web import relayed
+from handler.web.gate import Receive, Scope, Send
 from handler.web.relayed import (
-    ANSWER_AT_MOST,
     AnswerTooLong,
     CannotRelay,
     HolderAnswer,
     Listener,
     RelayedAnswer,
-    RelayedApps,
-    RelayedRequest,
 )
+from tests.support.relayed import ORIGIN, REQUEST, Echo, Rows, carrying_out, seal
 from tests.support.waiting import PATIENT
 from tests.support.wakes import NoSession
-
-REQUEST = RelayedRequest(
-    listener=Listener.UNIX,
-    scheme="http",
-    method="PUT",
-    path="/api/v1/groups/web%20a/size",
-    query="x=1",
-    peer="uid 7",
-    headers=(("a", "b"),),
-    body=b"\x00{}",
-)
-
-
-@dataclass
-class Rows:
-    """The part of the database that has the requests."""
-
-    now: int = 4
-    """The epoch of the lease."""
-    put: dict[str, PutDown] = field(default_factory=dict)
-    progresses: dict[str, RelayProgress] = field(default_factory=dict)
-    arrived: SimpleQueue[PutDown] = field(default_factory=SimpleQueue)
-
-    def epoch(self) -> int:
-        return self.now
-
-    async def arrives(self) -> PutDown:
-        """Wait for the next request."""
-        return await asyncio.to_thread(self.arrived.get, timeout=PATIENT)
-
-    def put_down(self, request: PutDown) -> None:
-        assert request.epoch == self.now
-        self.put[request.id] = request
-        self.progresses[request.id] = RelayProgress(taken_up=None, answer=None, epoch=self.now)
-        self.arrived.put(request)
-
-    def take_up(self, epoch: int) -> tuple[PutDown, ...]:
-        waiting = [each for each in self.put.values() if self.withdraw(each.id) and each.epoch == epoch == self.now]
-        for each in waiting:
-            self.progresses[each.id] = replace(self.progresses[each.id], taken_up=epoch)
-        return tuple(waiting)
-
-    def answer(self, row: str, answer: str) -> None:
-        self.progresses[row] = replace(self.progresses[row], answer=answer)
-
-    def progress(self, row: str) -> RelayProgress:
-        return replace(self.progresses[row], epoch=self.now)
-
-    def withdraw(self, row: str) -> bool:
-        return self.progresses[row].taken_up is None
-
-    def forget(self, row: str) -> None:
-        del self.put[row]
-
-
-@dataclass
-class Echo:
-    """An application that shows what it was asked."""
-
-    scopes: list[Scope] = field(default_factory=list)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scopes.append(scope)
-        body = (await receive())["body"]
-        await send({"type": "http.response.start", "status": 202, "headers": [(b"x-of", b"echo")]})
-        await send({"type": "http.response.body", "body": body, "more_body": True})
-        await send({"type": "http.response.body", "body": b"!"})
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = LookEvery(heard=PATIENT, unheard=0.001)
     monkeypatch.setattr(relaying, "_LOOKS", at_once)
-    monkeypatch.setattr(relaying, "_TAKES_UP", at_once)
-
-
-def seal(place: Path) -> Seal:
-    found = Seal(OwnKeyFile(place))
-    found.load()
-    found.prepare(holds_secrets=False)
-    return found
-
-
-ORIGIN = (("trimtab-worker", "a"),)
-
-
-def carrying_out(rows: Any, own: Seal, app: Echo, epoch: int, tcp: App | None = None) -> CarryingOut:
-    apps = RelayedApps(unix=app, tcp=tcp or Echo())
-    return CarryingOut(rows, own, apps, epoch, Wakes(NoSession()), lambda: ORIGIN)
+    monkeypatch.setattr(carrying_out_module, "_TAKES_UP", at_once)
 
 
 def asking(rows: Any, own: Seal) -> Asking:
@@ -154,9 +70,12 @@ def test_what_came_over_tcp_is_answered_as_over_tcp_for_the_client_that_the_stan
 
 
 @pytest.mark.parametrize(("method", "is_kept"), [("GET", False), ("POST", True)])
-def test_of_what_is_read_over_tcp_a_long_answer_is_not_kept(tmp_path: Path, method: str, is_kept: bool) -> None:
+def test_of_what_is_read_over_tcp_a_long_answer_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, is_kept: bool
+) -> None:
+    monkeypatch.setattr(relayed, "ANSWER_AT_MOST", 100)
     rows, tcp, own = Rows(), Echo(), seal(tmp_path / "key")
-    request = replace(REQUEST, listener=Listener.TCP, method=method, body=bytes(ANSWER_AT_MOST))
+    request = replace(REQUEST, listener=Listener.TCP, method=method, body=bytes(100))
 
     async def play() -> HolderAnswer:
         async with carrying_out(rows, own, Echo(), 4, tcp).running():

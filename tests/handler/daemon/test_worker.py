@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.daemon import typed
 from tests.support.waiting import until
-from tests.support.workers import Worker, WorkersBed, a_bed
+from tests.support.workers import Worker, WorkersBed, a_bed, give_key
 
 _PROCESSES = """\
 store: {url: 'postgresql:///trimtab?host=/nowhere'}
@@ -28,17 +28,6 @@ def running_bed() -> Iterator[WorkersBed]:
             give_key(bed.workers[name])
             bed.workers[name].start()
         yield bed
-
-
-_KEY = "a-key-that-both-machines-have-since-it-was-copied-there\n"
-
-
-def give_key(worker: Worker) -> None:
-    """Have the key of the seal on the worker's machine."""
-    worker.state.mkdir(mode=0o700, exist_ok=True)
-    key = worker.state / "seal-key"
-    key.write_text(_KEY)
-    key.chmod(0o600)
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import pytest
 
 from config.errors import StoreError
 from config.model.daemon import PostgresqlPlace
-from handler.leasing.relaying import A_REQUEST, STALE_AFTER, PutDown, RelayProgress
+from handler.leasing.relaying import A_REQUEST, ANY_EPOCH, STALE_AFTER, PutDown, RelayProgress
 from handler.runtime.store_place import lease_of, relay_of, wakes_of
+from handler.store import postgresql_relay
 from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.postgresql_relay import PostgresqlRelay
 from handler.store.postgresql_wakes import PostgresqlWakes
@@ -22,6 +23,8 @@ from tests.support.waiting import PATIENT
 
 pytestmark = pytest.mark.real("postgres")
 ONE, TWO = (PutDown(id=f"r{number}", worker="b", epoch=1, request=f"sealed {number}") for number in (1, 2))
+
+KEPT = PutDown(id="k1", worker="b", epoch=ANY_EPOCH, request="sealed alert")
 
 
 @pytest.fixture
@@ -77,6 +80,26 @@ def test_a_request_that_waited_for_so_long_that_nothing_waits_for_its_answer_is_
     relay.put_down(ONE)
     server.execute(f"UPDATE relayed SET at = at - {STALE_AFTER}", place)  # noqa: S608
     assert relay.take_up(1) == ()
+
+
+def test_a_kept_request_waits_for_whichever_holder_takes_it_up_and_is_taken_up_once(
+    lease: PostgresqlLease, relay: PostgresqlRelay, server: Server, place: PostgresqlPlace
+) -> None:
+    assert relay.keep(KEPT)
+    server.execute(f"UPDATE relayed SET at = at - {STALE_AFTER}", place)  # noqa: S608
+    assert lease.take(lease.look(B).row, B, SPAN).epoch == 2
+    assert (relay.take_up(1), relay.take_up(2, kept=False)) == ((), ())
+    assert (relay.take_up(2), relay.take_up(2)) == ((KEPT,), ())
+    relay.put_back("k1")
+    assert relay.take_up(2) == (KEPT,)
+
+
+@pytest.mark.parametrize(("bound", "most"), [("KEPT_AT_MOST", 1), ("KEPT_BYTES", 2 * len(KEPT.request) - 1)])
+def test_only_so_many_requests_are_kept(
+    relay: PostgresqlRelay, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(postgresql_relay, bound, most)
+    assert [relay.keep(KEPT), relay.keep(replace(KEPT, id="k2"))] == [True, False]
 
 
 @pytest.fixture
