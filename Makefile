@@ -29,14 +29,14 @@ run: ## the demo fleet: real processes, real SNMP, a short day of load; BALANCER
 test: ## all kinds of tests, of the costly ones a sample, JOBS side by side; WHOLE=yes: all, as CI does it; JOBS=0: one after another, as a debugger needs it
 	@.ci/environment requirements-dev.txt
 	@.ci/real-parts
-	@$(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(if $(WHOLE),,--sample) $(PYTEST)
+	@.ci/in-memory $(BIN)/pytest --numprocesses $(JOBS) --no-loadscope-reorder $(if $(WHOLE),,--sample) $(PYTEST)
 
 costs: ## list anew which tests are costly (tests/costly_tests.txt): a whole run, measured
 	@$(MAKE) --no-print-directory test WHOLE=yes PYTEST="--costs $(PYTEST)"
 
 test-fast: ## what takes under a minute: no real programs, no whole chains (FAST_LEAVES_OUT, tests/long_files.txt), CORES side by side
 	@.ci/environment requirements-dev.txt
-	@$(BIN)/pytest --numprocesses $(CORES) -m "not program" $(addprefix --ignore=tests/,$(FAST_LEAVES_OUT)) \
+	@.ci/in-memory $(BIN)/pytest --numprocesses $(CORES) -m "not program" $(addprefix --ignore=tests/,$(FAST_LEAVES_OUT)) \
 	  $$(sed 's/^/--ignore=/' tests/long_files.txt) $(PYTEST)
 
 test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIENT_CONFIG_FILE, and TRIMTAB_REAL_OPENNEBULA
