@@ -81,7 +81,7 @@ class Wakes:
             self._session.close()
 
     async def _listen(self) -> None:
-        guard = Guard("wakes")
+        guard = Guard("waking", without_store="interrupted")
         while True:
             descriptor = await guard.run(self._connected)
             if descriptor is not None:

@@ -31,10 +31,17 @@ _Result = TypeVar("_Result")
 
 
 class Guard:
-    """Guard one loop, and log a failure when it begins and when it ends, not at every round in between."""
+    """Guard one loop, and log a failure when it begins and when it ends, not at every round in between.
 
-    def __init__(self, what: str, **fields: object) -> None:
+    Args:
+        what: the loop.
+        without_store: what the log says became of it where the store fails.
+        fields: what the log has beside that.
+    """
+
+    def __init__(self, what: str, *, without_store: str = "not_recorded", **fields: object) -> None:
         self._what = what
+        self._without_store = without_store
         self._fields = fields
         self._trouble: str | None = None
 
@@ -43,7 +50,7 @@ class Guard:
         try:
             result = await work()
         except StoreError as error:
-            self._began("not_recorded", str(error))
+            self._began(self._without_store, str(error))
             return None
         except Exception as error:  # the guard itself: a defect must cost one round, not the daemon
             self._began("failed", f"{type(error).__name__}: {error}")

@@ -51,7 +51,7 @@ def test_a_notification_wakes_what_waits_for_it_also_if_it_came_before_the_wait(
     play(session, act)
 
 
-def test_after_a_loss_it_is_listened_anew_and_all_is_looked_at() -> None:
+def test_after_a_loss_it_is_listened_anew_and_all_is_looked_at(caplog: pytest.LogCaptureFixture) -> None:
     session = FakeSession()
 
     async def act(wakes: Wakes) -> None:
@@ -63,6 +63,7 @@ def test_after_a_loss_it_is_listened_anew_and_all_is_looked_at() -> None:
 
     play(session, act)
     assert session.connects == 2
+    assert "waking_interrupted" in caplog.text
 
 
 def test_while_nothing_can_be_heard_it_is_looked_from_time_to_time() -> None:
