@@ -12,7 +12,7 @@ from config.units import Seconds
 A = TypeVar("A")
 B = TypeVar("B")
 
-_QUIET: Seconds = 0.05
+QUIET: Seconds = 0.05
 _ROUNDS = 10
 
 
@@ -24,10 +24,12 @@ class Coalescer(Generic[A, B]):
     Args:
         do: makes the call for several requests; a request missing from its answer was not carried out. A `DriverError`
         in the answer fails that request alone, a raised one fails all.
+        quiet: how long the first caller waits for one more, again after each.
     """
 
-    def __init__(self, do: Callable[[Sequence[A]], Mapping[A, B | DriverError]]) -> None:
+    def __init__(self, do: Callable[[Sequence[A]], Mapping[A, B | DriverError]], quiet: Seconds = QUIET) -> None:
         self._do = do
+        self._quiet = quiet
         self._condition = threading.Condition()
         self._busy = False
         self._waiting: list[A] = []
@@ -78,7 +80,7 @@ class Coalescer(Generic[A, B]):
         with self._condition:
             for _ in range(_ROUNDS):
                 known = len(self._waiting)
-                if not self._condition.wait_for(lambda: len(self._waiting) > known, _QUIET):  # noqa: B023 asked at once
+                if not self._condition.wait_for(lambda: len(self._waiting) > known, self._quiet):  # noqa: B023 asked at once
                     break
             asked, self._waiting = self._waiting, []
         return asked

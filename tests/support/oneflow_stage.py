@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collector.clients.coalescing import QUIET
 from config.model.catalogue import OneflowCloud, OneflowRecipe, Profile
-from config.units import CloudId, GroupId, Instant, MemberName, ProfileId
+from config.units import CloudId, GroupId, Instant, MemberName, ProfileId, Seconds
 from handler.orchestrators.oneflow.driver import OneflowOrchestrator
 from handler.planning.launches import LaunchId
 from handler.ports.orchestrator import Launch
@@ -31,6 +32,8 @@ class OneflowStage(OpennebulaStage):
 
     flow: OneflowWire = None  # type: ignore[assignment] given by name
     address: str = ""
+    quiet: Seconds = QUIET
+    """How long its driver waits for one more member before it scales."""
 
     def driver(self, *, elsewhere: bool = False, **fields: Any) -> OneflowOrchestrator:  # type: ignore[override]
         return OneflowOrchestrator(
@@ -39,6 +42,7 @@ class OneflowStage(OpennebulaStage):
             self.clock,
             lambda ref: self.secrets[ref.env or ""],
             self.circuits,
+            quiet=self.quiet,
         )
 
     def launch(self, sequence: int = 1, group: str = "web", *, elsewhere: bool = False, **fields: Any) -> Launch:

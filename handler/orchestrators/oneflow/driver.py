@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.clients.circuits import Circuits
-from collector.clients.coalescing import Coalescer
+from collector.clients.coalescing import QUIET, Coalescer
 from config.errors import DriverError, Engaged, Full, Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
@@ -70,12 +70,15 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         clock: Callable[[], Instant],
         read_secret: Callable[[SecretRef], str],
         circuits: Circuits | None = None,
+        *,
+        quiet: Seconds = QUIET,
     ) -> None:
         super().__init__(declaration.nebula, installation, clock, read_secret, circuits)
         self._declaration = declaration
         self._flow = FlowWire(declaration, read_secret, circuits)
         self._services = OneflowServices(declaration.id, self._flow, clock)
         self._lock = threading.Lock()
+        self._quiet = quiet
         self._growing: dict[OneflowRecipe, Coalescer[MemberName, OpennebulaMachine]] = {}
         self._started: set[int] = set()
         """Machines that were off, and were started so that they can be removed."""
@@ -137,12 +140,15 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
     def _made(self, launch: Launch) -> OpennebulaMachine:
         recipe = self._recipe(launch.profile)
         with self._lock:
-            together = self._growing.setdefault(recipe, Coalescer(lambda names: self._grown(recipe, names)))
+            together = self._growing.setdefault(recipe, self._coalescer(recipe))
         machine = together.ask(launch.id.name)
         self._seen[launch.id.name] = machine.id
         if launch.claim is not None and machine.claim != launch.claim:
             self._write(machine, claim_of(launch.claim))
         return machine
+
+    def _coalescer(self, recipe: OneflowRecipe) -> Coalescer[MemberName, OpennebulaMachine]:
+        return Coalescer(lambda names: self._grown(recipe, names), self._quiet)
 
     def _recipe(self, profile: Profile) -> OneflowRecipe:
         if not isinstance(profile.recipe, OneflowRecipe):

@@ -18,7 +18,7 @@ from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_sta
 from tests.support.opennebula import a_template_recipe
 from tests.support.opennebula_wire import DONE, POWEROFF
 from tests.support.orchestrators import Clock
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import PATIENT, scaled, until
 from tests.support.wire_server import answered
 
 
@@ -336,7 +336,7 @@ def test_what_several_ask_for_is_done_in_one_go_and_each_has_its_own_answer() ->
         goes.append(sorted(asked))
         return {each: each * 10 for each in asked if each != 3} | {3: Full("no room")}
 
-    together: Coalescer[int, int] = Coalescer(do)
+    together: Coalescer[int, int] = Coalescer(do, quiet=scaled(1.0))
 
     def ask(number: int) -> None:
         try:
