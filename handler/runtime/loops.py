@@ -121,7 +121,7 @@ _SOON: Seconds = 30.0
 """By then the first passes and ticks have filled what they fill."""
 _LATER: Seconds = 6 * 3600.0
 _LOOK: Seconds = 1.0
-_LOOKS = 3600
+_QUIET_LOOKS = 3600
 """For how long a quiet moment is waited for."""
 
 _THRESHOLDS = 2_000, 4, 25_000
@@ -139,7 +139,7 @@ async def keep_settled(busy: Callable[[], bool], pause: Callable[[Seconds], Awai
     gc.freeze()
     while True:
         await pause(_LATER)
-        for _ in range(_LOOKS):
+        for _ in range(_QUIET_LOOKS):
             if not busy():
                 break
             await pause(_LOOK)

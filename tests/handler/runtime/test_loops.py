@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from config.errors import StoreError
+from config.units import Instant, Moment
 from handler import logs
 from handler.runtime import loops
-from handler.runtime.loops import Guard, until_set, whole
+from handler.runtime.loops import Guard, RefusalLooks, until_set, whole
 
 
 @pytest.fixture
@@ -183,7 +184,7 @@ def test_a_full_collection_waits_until_it_delays_no_request(monkeypatch: pytest.
 
 
 def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "_LOOKS", 2)
+    monkeypatch.setattr(loops, "_QUIET_LOOKS", 2)
     assert "collect 2" in _settled(monkeypatch, pauses=4, busy=99)[6:]
 
 
@@ -198,3 +199,19 @@ def test_rounds_of_the_young_are_short() -> None:
     asyncio.run(scene())
     youngest, rounds, _ = gc.get_threshold()
     assert youngest * rounds <= 20_000
+
+
+def test_a_flood_of_refusals_has_few_groups_looked_at() -> None:
+    looks = RefusalLooks()
+    instants = [number / 1000 for number in range(10_000)]  # a thousand a second for ten seconds
+
+    granted = [at for at in instants if looks.granted(Moment(wall=Instant(at), steady=at))]
+
+    assert len([at for at in granted if at < 1.0]) in range(20, 31)
+    assert len(granted) in range(110, 121)
+
+
+def test_refusals_now_and_then_have_their_groups_looked_at() -> None:
+    looks = RefusalLooks()
+
+    assert all(looks.granted(Moment(wall=Instant(at), steady=at)) for at in range(0, 600, 5))
