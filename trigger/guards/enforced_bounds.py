@@ -38,7 +38,7 @@ def enforce_bounds(
 ) -> tuple[GroupState, Reason | None]:
     """Update a group's state to this moment; the reason is ``None`` if its size stays."""
     tidy = _tidied(group, state, now)
-    change = _change(group, fleet, tidy, least_size(group, tidy, blind=blind))
+    change = _change(group, fleet, tidy, floor_of(group, tidy.signals), blind=blind)
     if change is None:
         return tidy, None
     size, cause = change
@@ -66,14 +66,17 @@ def is_blind(evaluation: Evaluation | None) -> bool:
 
 def least_size(group: Group, state: GroupState, *, blind: bool) -> int:
     """Return the least size for policies and alarms: min, the floor of an alert, or the declared floor while blind."""
-    least = floor_of(group, state.signals)
+    return _least(group, floor_of(group, state.signals), blind=blind)
+
+
+def _least(group: Group, floor: int, *, blind: bool) -> int:
     if not blind or group.blind_floor is None:
-        return least
-    return max(least, min(group.blind_floor, group.maximum))
+        return floor
+    return max(floor, min(group.blind_floor, group.maximum))
 
 
-def _change(group: Group, fleet: Fleet, state: GroupState, least: int) -> tuple[int, Reason] | None:
-    size, floor = state.desired, floor_of(group, state.signals)
+def _change(group: Group, fleet: Fleet, state: GroupState, floor: int, *, blind: bool) -> tuple[int, Reason] | None:
+    size, least = state.desired, _least(group, floor, blind=blind)
     if size is None:
         return (_first(group, fleet, state, floor), Reason.FIRST_LISTING) if fleet.listed else None
     if size < floor:

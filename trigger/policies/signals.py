@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from operator import attrgetter
 from typing import assert_never
 
 from config.model.catalogue import Group
@@ -86,7 +85,11 @@ def outlasting(state: GroupState) -> GroupState:
 
     Every decision on the state is the same, now and later, until an alert begins or ends.
     """
-    longest = {(each.alert, each.kind, each.size): each for each in sorted(state.signals, key=_until)}
+    longest: dict[tuple[AlertId, SignalKind, int | None], Signal] = {}
+    for each in state.signals:
+        known = longest.setdefault((each.alert, each.kind, each.size), each)
+        if each.until >= known.until:
+            longest[each.alert, each.kind, each.size] = each
     if len(longest) == len(state.signals):
         return state
     return replace(state, signals=in_order(longest.values()))
@@ -125,6 +128,3 @@ def _with(state: GroupState, signals: Iterable[Signal], now: Instant) -> GroupSt
 
 def _name(signal: Signal) -> tuple[str, str, str]:
     return signal.alert, signal.key, signal.kind.value
-
-
-_until = attrgetter("until")
