@@ -59,6 +59,11 @@ def long_enough(current: Hold | None, duration: Seconds, interval: Seconds) -> b
     return current is not None and held(current) >= duration - JITTER * interval
 
 
+def least_held(policy: Policy, interval: Seconds) -> Seconds:
+    """Return for how long the conditions of a policy must have held for it to be ready: as `long_enough`."""
+    return _needed(policy) - JITTER * interval
+
+
 Kept = Hold | PolicyStreak
 """The progress of one policy, carried from tick to tick."""
 
