@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -135,6 +136,11 @@ class Course:
     def since(self, after: Instant, until: Instant) -> Sequence[ReplayEvent]:
         """Return the events after one instant, up to and including another."""
         return self.events[bisect_right(self._occurred_at, after) : bisect_right(self._occurred_at, until)]
+
+    def next_at(self, after: Instant) -> Instant:
+        """Return when the next event happens after an instant; infinite: none does."""
+        place = bisect_right(self._occurred_at, after)
+        return self._occurred_at[place] if place < len(self._occurred_at) else Instant(math.inf)
 
     def ordered(self, until: Instant) -> int:
         """Return how many members were ordered within the hour up to ``until``."""

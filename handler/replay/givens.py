@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+import numpy as np
+
+from collector.samples import Floats
 from config.model.adjustments import outright
 from config.model.catalogue import Catalogue, Group
 from config.units import GroupId, Instant
@@ -37,6 +40,15 @@ class Givens:
         while self._next < len(self._givens) and _is_before(self._givens[self._next], poll):
             self._next += 1
             yield self._givens[self._next - 1]
+
+    def polls_before(self, polls: Floats) -> int:
+        """Return how many of these polls, which rise, come before the decision of the next input."""
+        if self._next >= len(self._givens):
+            return len(polls)
+        given = self._givens[self._next]
+        if given.evaluated:
+            return int(np.searchsorted(polls, given.at, side="left"))
+        return int(np.searchsorted(polls, given.at if given.after is None else given.after, side="right"))
 
     def state(self) -> GroupState | None:
         """Return the state before the decision about the first poll; ``None``: the recording has none.

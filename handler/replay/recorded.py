@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
+import numpy as np
+
 from aggregator.aggregate import Aggregator
 from aggregator.batch_frames import Reel
 from aggregator.frames import Frame
+from collector.samples import Bools, Floats
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Monotonic, PolicyId
-from handler.replay.chain import Chain
+from handler.replay.chain import Chain, PolicyColumns
 from handler.replay.comparing import ReplayDifference, SizeComparison
 from handler.replay.events import Course, acted, creates_left, request_of, state_before
 from handler.replay.givens import Givens, as_declared, resumed_at, starts_of
@@ -22,14 +25,13 @@ from handler.replay.paths import FleetPath
 from handler.replay.samples import Index
 from handler.replay.scrapes import RecordedCohort, bundles_of
 from handler.replay.tallies import GroupTally, TickMeter
-from trigger.conditions.columns import TRUTHS, of_policies, rows_of
 from trigger.explain.recorded_inputs import carried
 from trigger.guards.turns import Peer, ahead, peer
 from trigger.policies.evaluate import NOTHING_FORESEEN
 from trigger.policies.forecasting import Forecasting
 from trigger.policies.steady_state import resting
 from trigger.requests import Decision, Fleet
-from trigger.verdicts import Foreseen, Truth
+from trigger.verdicts import Foreseen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ def replay_recorded(
     followers = {
         group: Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
     }
+    chains = {group: follower.chain for group, follower in followers.items()}
     teams = teams_of(list(followers.values()))
     aggregator, steady = Aggregator(catalogue, cohort.groups), float("-inf")
     columns = PolicyColumns(catalogue, cohort.groups, aggregator)
@@ -82,7 +85,7 @@ def replay_recorded(
                 followers[group].chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):
-            columns.judge(reel, followers)
+            columns.judge(reel, chains)
             foresee(forecasting, reel, followers)
             for team in teams:
                 _follow(team, number, reel)
@@ -91,33 +94,6 @@ def replay_recorded(
         if all(follower.parted for follower in followers.values()):
             break
     return tuple(follower.run() for follower in followers.values())
-
-
-class PolicyColumns:
-    """Judges the policies of a cohort's groups at all ticks of a batch at once, where they can be judged in columns.
-
-    Args:
-        catalogue: declares the groups.
-        groups: of the cohort.
-        aggregator: of the cohort, or one like it.
-    """
-
-    def __init__(self, catalogue: Catalogue, groups: Sequence[GroupId], aggregator: Aggregator) -> None:
-        self._rows = rows_of(catalogue, groups, aggregator.window)
-        self._policies = {
-            group: [catalogue.policies[name] for name in catalogue.groups[group].policies]
-            for group, rows in self._rows.groups.items()
-            if rows.stop > rows.start
-        }
-
-    def judge(self, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:
-        """Give each follower the truths of its policies at each tick."""
-        if not self._policies:
-            return
-        codes = self._rows.truths(reel.columns())
-        for group, policies in self._policies.items():
-            truths = of_policies(policies, codes[:, self._rows.groups[group]])
-            followers[group].truths = [[TRUTHS[code] for code in tick] for tick in truths.tolist()]
 
 
 def foresee(forecasting: Forecasting, reel: Reel, followers: Mapping[GroupId, Follower]) -> None:
@@ -152,13 +128,12 @@ def _follow(team: Sequence[Follower], first: int, reel: Reel) -> None:
     if len(team) == 1:
         team[0].follow(first, reel)
         return
-    resting_of = [follower.resting(reel) for follower in team]
     for tick, at in enumerate(reel.at):
-        going = [(each, rests[tick]) for each, rests in zip(team, resting_of, strict=True) if each.parted is None]
-        for follower, _ in going:
+        going = [each for each in team if each.parted is None]
+        for follower in going:
             follower.catch_up(first + tick, at)
-        for follower, rests in going:
-            follower.pass_tick(first + tick, tick, reel, rests=rests)
+        for follower in going:
+            follower.pass_tick(first + tick, tick, reel)
 
 
 class Follower:
@@ -168,8 +143,6 @@ class Follower:
     """Whether the fleet is the recorded one."""
     beside: Sequence[Follower] = ()
     """The other groups of its service that were polled together with it."""
-    truths: Sequence[Sequence[Truth]] | None = None
-    """Of its policies at each tick of the batch; ``None``: it cannot be judged in columns."""
     foreseen: Mapping[int, Mapping[PolicyId, Foreseen]] = MappingProxyType({})
     """What its forecasts say, by tick of the batch; empty: it has none."""
 
@@ -198,6 +171,8 @@ class Follower:
         self._hourly = hourly_most(catalogue, self.group.id)
         self._spent: deque[tuple[Instant, int]] = deque()
         self._seen_at = Instant(first_at - 1e-6)
+        self._resting: tuple[Reel, Bools] | None = None
+        """Whether every policy is in its steady state, at each tick of a reel; ``None``: not asked so far."""
         self._ticks = 0
 
     def profile(self, poll: Instant) -> str | None:
@@ -216,33 +191,76 @@ class Follower:
             first: number of its first tick.
             reel: of the cohort.
         """
-        rests = self.resting(reel)
-        for tick, at in enumerate(reel.at):
-            if self.parted is not None:
-                return
-            self.catch_up(first + tick, at)
-            self.pass_tick(first + tick, tick, reel, rests=rests[tick])
+        wall = np.array([at.wall for at in reel.at])
+        rises, tick = bool((np.diff(wall) >= 0).all()), 0
+        while tick < len(reel) and self.parted is None:
+            idle = min(self.chain.idle(), self._undisturbed(wall[tick:])) if rises else 0
+            if idle:
+                self._pass_over(first + tick, wall[tick : tick + idle])
+                tick += idle
+            else:
+                self.catch_up(first + tick, reel.at[tick])
+                self.pass_tick(first + tick, tick, reel)
+                tick += 1
 
-    def resting(self, reel: Reel) -> list[bool]:
-        """Return for each tick of a batch whether every policy is in its steady state."""
-        group = self.group.id
-        rests: list[bool] = resting(self._catalogue, group, partial(reel.bounds, group), len(reel)).tolist()
-        return rests
-
-    def pass_tick(self, number: int, tick: int, reel: Reel, *, rests: bool) -> None:
-        """Evaluate one tick of a batch, or skip it in the steady state."""
-        at = reel.at[tick]
-        truths = self.truths
-        if (truths is not None and self.chain.pass_over(truths[tick], at)) or (rests and self.chain.at_rest):
-            self._count(number, at.wall)
+    def pass_tick(self, number: int, tick: int, reel: Reel) -> None:
+        """Evaluate one tick of a batch, or skip it where the result is known."""
+        at = reel.at[tick].wall
+        if self.chain.idle():
+            self.chain.pass_over(1)
+            self._count(number, at)
+        elif self.chain.at_rest and self._rests(tick, reel):
+            self.chain.rest()
+            self._count(number, at)
         else:
-            self.judge(number, reel.frame(self.group.id, tick), self.foreseen.get(tick, NOTHING_FORESEEN))
+            fleet = self._in_turn(number, at)
+            repeated = self.chain.repeat(fleet)
+            if repeated is not None:
+                self._repeat(repeated, number, at)
+            else:
+                self.judge(number, fleet, reel.frame(self.group.id, tick), self.foreseen.get(tick, NOTHING_FORESEEN))
 
-    def judge(self, number: int, frame: Frame, foreseen: Mapping[PolicyId, Foreseen] = NOTHING_FORESEEN) -> None:
-        """Decide one tick."""
-        at = frame.at.wall
-        self._keep(self.chain.tick(frame, self._in_turn(number, at), foreseen), number)
+    def judge(self, number: int, fleet: Fleet, frame: Frame, foreseen: Mapping[PolicyId, Foreseen]) -> None:
+        """Evaluate and decide one tick."""
+        self._keep(self.chain.tick(frame, fleet, foreseen), number)
+        self._count(number, frame.at.wall)
+
+    def _repeat(self, decision: Decision, number: int, at: Instant) -> None:
+        """Write down an earlier decision, which changed nothing, as that of another tick."""
+        line = line_of(decision, None)
+        if line is not None:
+            self._lines.append(replace(line, at=at))
         self._count(number, at)
+
+    def _pass_over(self, number: int, wall: Floats) -> None:
+        """Count ticks at which nothing happens, up to where the fleets differ."""
+        busy, size, ticks = self.chain.pass_over(len(wall)), self.chain.state.desired, len(wall)
+        recorded = [self._recorded(number + tick, Instant(at)) for tick, at in enumerate(wall.tolist())]
+        if size is not None and recorded.count(size) < ticks:
+            for tick, found in enumerate(recorded):
+                self.parted = None if found is None else self._comparison.look(Instant(float(wall[tick])), size, found)
+                if self.parted is not None:
+                    ticks = tick + 1
+                    break
+        elif size is not None:
+            self._comparison.look(Instant(float(wall[-1])), size, size)
+        self._ticks += ticks
+        self._meter.ticks(wall[:ticks], size, busy[:ticks])
+        self._seen_at = Instant(float(wall[-1]))
+
+    def _undisturbed(self, wall: Floats) -> int:
+        """Return how many of these ticks come before the next event; they rise."""
+        if self._course.givens:
+            return self._givens.polls_before(wall)
+        seen = min(self._seen_at, Instant(float(wall[0])))
+        return int(np.searchsorted(wall, self._course.next_at(seen)))
+
+    def _rests(self, tick: int, reel: Reel) -> bool:
+        """Whether every policy is in its steady state at a tick of a batch."""
+        if self._resting is None or self._resting[0] is not reel:
+            group = self.group.id
+            self._resting = reel, resting(self._catalogue, group, partial(reel.bounds, group), len(reel))
+        return bool(self._resting[1][tick])
 
     def _count(self, number: int, at: Instant) -> None:
         """Count one tick, and compare the two fleets."""

@@ -29,12 +29,13 @@ from aggregator.batch_frames import Reel
 from collector.samples import Floats, Scrape
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Instant, Moment, Seconds
+from handler.replay.chain import PolicyColumns
 from handler.replay.comparing import ReplayDifference
 from handler.replay.events import Course
 from handler.replay.givens import starts_of
 from handler.replay.members import ReplayMembers, always
 from handler.replay.paths import PathRecorder
-from handler.replay.recorded import Follower, PolicyColumns, Run, hourly_left, serving_in, teams_of
+from handler.replay.recorded import Follower, Run, hourly_left, serving_in, teams_of
 from handler.replay.samples import Unreplayable
 from handler.replay.scrapes import Poll, RecordedCohort, bundles_of
 from trigger.policies.evaluate import NOTHING_FORESEEN
@@ -83,6 +84,7 @@ class _SharedReplay:
         self, catalogue: Catalogue, sharers: Mapping[GroupId, _Sharer], note: Callable[[int], None], ahead: int
     ) -> None:
         self._catalogue, self._sharers, self._note = catalogue, sharers, note
+        self._chains = {group: sharer.chain for group, sharer in sharers.items()}
         self._aggregator = Aggregator(catalogue, tuple(sharers))
         self._columns = PolicyColumns(catalogue, tuple(sharers), self._aggregator)
         self._forecasting = Forecasting(
@@ -109,7 +111,7 @@ class _SharedReplay:
         self._catch_up(number, scrape.at)
         times = {group: float(each.times(number, (scrape.at,))[0]) for group, each in self._sharers.items()}
         reel = self._aggregator.take_alone(scrape, times)
-        self._look(reel)
+        self._columns.judge(reel, self._chains)
         self._decide(number, 0, reel)
 
     def _others(self, number: int, ticks: MeasuredTicks) -> None:
@@ -127,7 +129,7 @@ class _SharedReplay:
     def _while_foreseen(self, first: int, ticks: MeasuredTicks, times: Mapping[GroupId, Floats]) -> int:
         """Replay ticks for as long as the fleets are those that were foreseen; return how many: at least one."""
         reel, end = self._aggregator.look(ticks), len(ticks)
-        self._look(reel)
+        self._columns.judge(reel, self._chains)
         for tick, at in enumerate(ticks.at):
             if tick < end:
                 self._catch_up(first + tick, at)
@@ -149,11 +151,6 @@ class _SharedReplay:
         for sharer in self._sharers.values():
             sharer.catch_up(number, at)
 
-    def _look(self, reel: Reel) -> None:
-        self._columns.judge(reel, self._sharers)
-        for sharer in self._sharers.values():
-            sharer.look(reel)
-
     def _decide(self, number: int, tick: int, reel: Reel) -> None:
         if self._forecasting.lanes:
             at = reel.at[tick].wall
@@ -162,7 +159,7 @@ class _SharedReplay:
             for group, sharer in self._sharers.items():
                 sharer.foreseen = {tick: foresight.get(group, NOTHING_FORESEEN)}
         for sharer in self._sharers.values():
-            sharer.pass_tick(number, tick, reel, rests=sharer.rests[tick])
+            sharer.pass_tick(number, tick, reel)
 
 
 class _Sharer(Follower):
@@ -190,16 +187,10 @@ class _Sharer(Follower):
         self._path = PathRecorder()
         self.is_another = False
         """Whether the fleet has changed since `times` was read last."""
-        self.rests: Sequence[bool] = ()
-        """Whether every policy is in its steady state, at each tick of the reel."""
         if self._sizes is None and not self._course.sized:
             raise Unreplayable(
                 f"group {group}: the recording does not have its number of members, so shares are unknown"
             )
-
-    def look(self, reel: Reel) -> None:
-        """Prepare for the ticks of a reel."""
-        self.rests = self.resting(reel) if self.truths is None else (False,) * len(reel)
 
     def times(self, number: int, at: Sequence[Moment]) -> Floats:
         """Return each member's load as a multiple of the recorded one, at ticks from ``number`` on: (tick,)."""

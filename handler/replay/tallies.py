@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
+from collector.samples import Bools, Floats
 from config.units import Seconds
 from handler.replay.outcomes import ReplayLine, TickOutcome
 
@@ -46,6 +49,15 @@ class TickMeter:
         self._busy = busy
         self._short, self._knows_short = bool(short), self._knows_short or short is not None
 
+    def ticks(self, at: Floats, size: int | None, busy: Bools) -> None:
+        """Add ticks of one size: as `tick` does one by one, to the last bit."""
+        self.tick(float(at[0]), size, busy=bool(busy[0]))
+        spans = np.minimum(np.diff(at), 1.5 * self._interval)
+        self._time = _added(self._time, spans)
+        self._size_time = _added(self._size_time, self._size * spans)
+        self._busy_time = _added(self._busy_time, spans * busy[:-1])
+        self._at, self._busy = float(at[-1]), bool(busy[-1])
+
     def tally(self, lines: Iterable[ReplayLine]) -> GroupTally:
         """Return the totals."""
         ways = [line.outcome for line in lines if line.outcome in {TickOutcome.OUT, TickOutcome.IN}]
@@ -63,3 +75,8 @@ class TickMeter:
         self._size_time += self._size * span
         self._busy_time += span * self._busy
         self._short_time += span * self._short
+
+
+def _added(total: float, spans: Floats) -> float:
+    """Add one after the other: `sum` of numpy rounds otherwise."""
+    return float(np.add.accumulate(np.append(total, spans))[-1])

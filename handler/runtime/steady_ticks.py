@@ -26,7 +26,7 @@ from trigger.decide import decide
 from trigger.explain.explanation import Explanation, explain
 from trigger.explain.shapes import values_of
 from trigger.policies.evaluate import evaluate, request_of, requests_from
-from trigger.policies.steady_state import stands_until
+from trigger.policies.steady_state import goes_by_time, stands_until
 from trigger.requests import Decision, Fleet, GroupState, RequestOutcome
 from trigger.verdicts import Evaluation, Hold, Truth
 
@@ -107,7 +107,7 @@ def steady_state_of(
     fleet: Fleet,
 ) -> SteadyState | None:
     """Return what a decision was made by; ``None``: it does not stand. See Note [At rest in the daemon]."""
-    timeless = not group.schedules and not group.freezes and group.service is None and group.stabilisation is None
+    timeless = not goes_by_time(group)
     until = stands_until(evaluation, before, decision) if evaluation is not None and timeless else None
     if evaluation is None or until is None:
         return None

@@ -24,6 +24,9 @@ state, the fleet and the bounds, and not from measured values or from how often 
 truths then has the same answers, until the first quiet time or refusal ends, or until a gap in the ticks ends a hold.
 What the group declares must not depend on the time either: no schedules, freezes, service or stabilisation window.
 
+Where it is known of each policy whether it is ready, policies may hold on, too: the decision *repeats* at every tick
+at which each policy has the same truth and the same ones are ready.
+
 # Note [Unasked]
 
 What `decide` does with a group that no policy asks anything of follows from its state, its bounds and the time, and not
@@ -99,11 +102,20 @@ def stands_until(evaluation: Evaluation, before: GroupState, decision: Decision)
         before: the state before it.
         decision: of the tick.
     """
-    stays = decision.state is before and before.desired is not None and decision.advised_to is None
+    return repeats_until(before, decision) if all(map(_is_settled, evaluation.advices)) else None
+
+
+def repeats_until(before: GroupState, decision: Decision) -> Instant | None:
+    """Return until when a decision repeats, for a group that declares nothing that depends on the time.
+
+    ``None``: it does not repeat. See Note [Standing refusals].
+
+    Args:
+        before: the state before the tick.
+        decision: of the tick; what its policies ask for must not depend on what they measure.
+    """
     refused = decision.winner is None and all(answer.reason in _STANDING for answer in decision.answers)
-    if not stays or not refused or not all(map(_is_settled, evaluation.advices)):
-        return None
-    if before != replace(_timeless(before), quiets=before.quiets):
+    if not refused or not _stays(before, decision):
         return None
     ends = [answer.until for answer in decision.answers if answer.until is not None]
     return min([Instant(math.inf), *ends, *(quiet.until for quiet in before.quiets)])
@@ -138,11 +150,21 @@ def unasked_until(group: Group, before: GroupState, decision: Decision) -> Insta
         before: the state before it.
         decision: of a tick.
     """
-    by_time = group.schedules or group.freezes or group.service is not None or group.stabilisation is not None
-    stays = decision.state is before and before.desired is not None and decision.advised_to is None
-    if by_time or not stays or before != replace(_timeless(before), quiets=before.quiets):
+    if goes_by_time(group) or not _stays(before, decision):
         return None
     return min((quiet.until for quiet in before.quiets), default=Instant(math.inf))
+
+
+def goes_by_time(group: Group) -> bool:
+    """Whether a group declares something by which decisions follow from the time, or from those of other groups."""
+    by_time = bool(group.schedules or group.freezes)
+    return by_time or group.service is not None or group.stabilisation is not None
+
+
+def _stays(before: GroupState, decision: Decision) -> bool:
+    """Whether a decision left the state as it was, and nothing in it ends by itself but quiet times."""
+    same = decision.state is before and before.desired is not None and decision.advised_to is None
+    return same and before == replace(_timeless(before), quiets=before.quiets)
 
 
 def _timeless(state: GroupState) -> GroupState:
