@@ -38,6 +38,11 @@ HookId = NewType("HookId", str)
 """Of a webhook that takes alerts; made by Trimtab, no secret."""
 PartName = NewType("PartName", str)
 """Of a part of every member of a profile."""
+WorkerName = NewType("WorkerName", str)
+"""Of one of several processes over one store (``run --worker NAME``), each on a machine of its own."""
+WORKER_NAME: Final = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+"""Their pattern: that of a label of a host name, in small letters."""
+WORKER_NAME_IN_WORDS: Final = "1 to 63 small letters, digits and hyphens, such as box1"
 MemberName = NewType("MemberName", str)
 """The name of a member on its cloud; for members that Trimtab made, its launch id as text."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
@@ -16,8 +16,11 @@ from config.build.digest import digest_of
 from config.build.profiles import profile
 from config.document import file as outside
 from config.document import file as written
+from config.document.balancers import BalancerDocument
+from config.document.clouds import CloudDocument
 from config.document.policies import PolicyDocument
 from config.document.schedules import instant_of
+from config.document.sources import SourceDocument
 from config.model.calendars import Calendar
 from config.model.catalogue import (
     BalancerUse,
@@ -44,6 +47,7 @@ from config.units import (
     ProfileId,
     Seconds,
     SourceId,
+    WorkerName,
 )
 
 _AN_HOUR: Seconds = 3600.0
@@ -141,8 +145,21 @@ def build(
         cloudstack_api=None if document.cloudstack_api is None else document.cloudstack_api.settings,
         store=None if document.store is None else document.store.place,
         event_buses=MappingProxyType({name: bus for name, bus in buses.items() if bus is not None}),
+        on_workers=MappingProxyType(dict(_on_workers(document))),
         sites=MappingProxyType(dict(sites)),
     )
+
+
+def _on_workers(document: written.Document) -> Iterator[tuple[tuple[str, str], tuple[WorkerName, ...]]]:
+    sections: Mapping[str, Mapping[str, CloudDocument | BalancerDocument | SourceDocument]] = {
+        "clouds": document.clouds,
+        "balancers": document.balancers,
+        "sources": document.sources,
+    }
+    for section, entries in sections.items():
+        for name, entry in entries.items():
+            if entry.on is not None:
+                yield (section, name), entry.on
 
 
 def _policy(id: PolicyId, entry: PolicyDocument) -> Policy:

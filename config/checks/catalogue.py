@@ -23,6 +23,7 @@ from config.checks import (
     references,
     thresholds,
     timings,
+    workers,
 )
 from config.checks.findings import Finding, as_written, followed_at, problem_of
 from config.errors import Problem, by_place
@@ -278,4 +279,6 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     alerts.floors,
     alerts.values,
     alerts.contradictions,
+    workers.on_several_machines,
+    workers.without_a_worker,
 )

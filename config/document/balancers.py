@@ -12,6 +12,7 @@ from config.document.addresses import BaseUrl, Listen, RuntimeSocket
 from config.document.cloudstack import NO_PROJECT, PROJECT
 from config.document.declared import Declared, key, must
 from config.document.managed import ManagedDocument
+from config.document.on_workers import Workers, on_workers
 from config.document.openstack import OctaviaDocument
 from config.document.scalars import BackendName, Given, MapFile, Name, Port, PositiveSpan, Text, Yes
 from config.document.sources import SecretDocument, TrustingDocument
@@ -163,6 +164,7 @@ class BalancerDocument(Declared):
         "One that Trimtab makes and deletes, on a cloud that has balancers.",
         {"cloud": "prod", "vip": {"subnet": "public-v4"}},
     )
+    on: Annotated[Workers | None, Given] = on_workers()
 
     @property
     def kind(

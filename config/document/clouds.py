@@ -8,6 +8,7 @@ from pydantic import Field
 
 from config.document.cloudstack import CloudstackDocument
 from config.document.declared import Declared, key, must
+from config.document.on_workers import Workers, on_workers
 from config.document.opennebula import OneflowDocument, OpennebulaDocument
 from config.document.openstack import OpenstackDocument
 from config.document.scalars import Given, PositiveSpan
@@ -100,3 +101,4 @@ class CloudDocument(Declared):
     calls: Annotated[CallsDocument | None, Given] = key(
         "The most calls to this cloud, by all groups together.", {"count": 10, "per": "1s"}, left_out="no limit"
     )
+    on: Annotated[Workers | None, Given] = on_workers()

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from config.document.addresses import BaseUrl
 from config.document.declared import Declared, key, must
+from config.document.on_workers import Workers, on_workers
 from config.document.quantities import BodyLimit
 from config.document.scalars import (
     AbsolutePath,
@@ -369,6 +370,7 @@ class SourceDocument(Declared):
             "service_group": "web",
         },
     )
+    on: Annotated[Workers | None, Given] = on_workers()
 
     @property
     def kind(self) -> PrometheusDocument | HaproxyStatsDocument | NetscalerDocument:

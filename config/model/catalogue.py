@@ -66,6 +66,7 @@ from config.units import (
     ProfileId,
     Seconds,
     SourceId,
+    WorkerName,
 )
 
 # Conditions: a comparison that is TRUE, FALSE or UNKNOWN.
@@ -367,6 +368,9 @@ class Catalogue:
     """Where the state is; ``None``: in a file of the state directory. Nor does the digest depend on it."""
     event_buses: Mapping[CloudId, EventBus] = field(default_factory=lambda: MappingProxyType({}))
     """Clouds whose events are listened to. No decision depends on them, nor does the digest."""
+    on_workers: Mapping[tuple[str, str], tuple[WorkerName, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Clouds, balancers and sources that only some workers reach, as ``("clouds", "prod")``, and which: at least one.
+    Nor does the digest depend on it: who acts changes no member."""
     written: Mapping[tuple[str, ...], str] = field(default_factory=lambda: MappingProxyType({}))
     """Every value of the file as it is written (`config.document.statement`); the digest does not depend on it."""
     sites: Mapping[tuple[str, ...], Site]

@@ -208,7 +208,7 @@ def digest_again(catalogue: Catalogue, *, backwards: bool = False) -> str:
     sections: list[Mapping[str, object]] = [
         part
         for name, part in parts.items()
-        if isinstance(part, Mapping) and name not in {"event_buses", "sites", "written"}
+        if isinstance(part, Mapping) and name not in {"event_buses", "on_workers", "sites", "written"}
     ]
     if backwards:
         sections = [dict(reversed(list(section.items()))) for section in sections]
