@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from config.document.edits import edits
 from config.document.statement import Statement
 from config.errors import DeclarationError, Problem
 from config.model.balancers import Balancer
-from config.model.catalogue import Catalogue
+from config.model.catalogue import Catalogue, Site
+from config.model.clouds import ProcessCloud
 from config.model.edits import used
-from config.units import BalancerId, GroupId
+from config.units import BalancerId, CloudId, GroupId
 from handler.planning.attachments import Attachment, attached
 from handler.planning.desired import Definition
 from handler.ports.store import FileChange, Store
@@ -52,7 +53,7 @@ def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definiti
         file: where the catalogue comes from, for messages.
 
     Raises:
-        DeclarationError: a group that has members is declared on another cloud.
+        DeclarationError: a group that has members is declared on another cloud, or its cloud on another machine.
         StoreError: the store cannot be read.
     """
     before = {group.id: group for group in store.groups()}
@@ -61,8 +62,12 @@ def definitions(catalogue: Catalogue, store: Store, file: Path) -> list[Definiti
         for group in sorted(catalogue.groups)
         if group in before
     )
-    if problems := tuple(problem for problem in found if problem is not None):
-        raise DeclarationError(problems)
+    problems = [
+        *(problem for problem in found if problem is not None),
+        *_moved_machines(catalogue, before, store, file),
+    ]
+    if problems:
+        raise DeclarationError(tuple(problems))
     return [_declared(catalogue, group, before.get(group), store) for group in sorted(catalogue.groups)]
 
 
@@ -89,14 +94,54 @@ def _moved(catalogue: Catalogue, before: Definition, store: Store, file: Path) -
     profile = catalogue.profiles[catalogue.groups[group].profile]
     if profile.cloud == cloud or not store.members(group):
         return None
-    site = catalogue.sites.get(("groups", group))
-    return Problem(
-        file=site.file if site else str(file),
-        line=site.line if site else 0,
-        column=site.column if site else 0,
-        message=f"group {group} has members on cloud {cloud}, and its profile is on cloud {profile.cloud} now: "
-        "members do not move between clouds; declare a group of another name there",
+    message = (
+        f"group {group} has members on cloud {cloud}, and its profile is on cloud {profile.cloud} now: members do not "
+        "move between clouds; declare a group of another name there"
     )
+    return _problem_at(catalogue.sites.get(("groups", group)), file, message)
+
+
+def _moved_machines(
+    catalogue: Catalogue, before: Mapping[GroupId, StoredGroup], store: Store, file: Path
+) -> Iterator[Problem]:
+    """Yield each cloud of processes that would leave the machine (``on``) that members of it run on.
+
+    Another machine would list none of them, also where their group is no longer declared.
+    """
+    groups: dict[CloudId, list[GroupId]] = {}
+    for stored in before.values():
+        if isinstance(stored.definition.cloud, ProcessCloud):
+            groups.setdefault(stored.definition.cloud.id, []).append(stored.id)
+    statement = store.statement() if groups else None
+    written = {} if statement is None else statement.values
+    for cloud in sorted(groups):
+        there = written.get(("clouds", cloud, "on"))
+        if there is None or _stays(catalogue, cloud, there):
+            continue
+        group = next((each for each in groups[cloud] if store.members(each)), None)
+        if group is not None:
+            yield _left_behind(catalogue, cloud, group, file)
+
+
+def _stays(catalogue: Catalogue, cloud: CloudId, there: str) -> bool:
+    """Whether a cloud stays on a machine; one that names none any more is of a daemon that is no worker."""
+    same = catalogue.written.get(("clouds", cloud, "on"), there) == there
+    return same and isinstance(catalogue.clouds.get(cloud), ProcessCloud)
+
+
+def _left_behind(catalogue: Catalogue, cloud: CloudId, group: GroupId, file: Path) -> Problem:
+    site = catalogue.sites.get(("clouds", cloud, "on")) or catalogue.sites.get(("clouds",))
+    message = (
+        f"cloud {cloud}: members of group {group} are processes of the machine that it was on, and do not move with "
+        "it: leave it as it was until they are gone; declare one of another name elsewhere"
+    )
+    return _problem_at(site, file, message)
+
+
+def _problem_at(site: Site | None, file: Path, message: str) -> Problem:
+    if site is None:
+        return Problem(file=str(file), line=0, column=0, message=message)
+    return Problem(file=site.file, line=site.line, column=site.column, message=message)
 
 
 def _kept(before: Definition, store: Store) -> dict[BalancerId, Balancer]:

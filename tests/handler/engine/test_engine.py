@@ -548,6 +548,32 @@ def test_members_are_never_left_behind_on_another_cloud(bed: EngineBed) -> None:
     assert len(bed.machines) == 2
 
 
+def test_processes_are_never_left_behind_on_another_machine(bed: EngineBed) -> None:
+    there = bed.text.replace("clouds: {box: {process: {}}}", "clouds: {box: {process: {}, on: box1}}")
+    elsewhere = there.replace("on: box1", "on: box2")
+    gone = bed.text.replace("clouds: {box: {process: {}}}", "clouds: {}").partition("profiles:")[0]
+
+    async def scene(up: Up) -> None:
+        bed.declare(there)
+        assert [edit.words for edit in (await up.operations.reload()).edits] == ["clouds.box.on: not set → box1"]
+        await up.grown(2)
+        for text in (elsewhere, gone):
+            bed.declare(text)
+            (problem,) = (await up.operations.reload()).problems
+            assert "cloud box: members of group web are processes of the machine that it was on" in problem.message
+        bed.declare(there.replace("on: box1", "on: [box1]"))
+        assert (await up.operations.reload()).problems == ()
+        assert len(up.store.revisions(WEB)) == 1  # nothing that members are made of has changed
+
+    bed.run(scene)
+    bed.declare(elsewhere)
+    with pytest.raises(DeclarationError, match="leave it as it was until they are gone"):
+        bed.run(lambda up: up.ticked(1))
+    assert len(bed.machines) == 2
+    bed.declare(bed.text)  # of a daemon that is no worker any more
+    bed.run(lambda up: up.ticked(1))
+
+
 def test_a_first_file_with_problems_is_no_start(bed: EngineBed) -> None:
     bed.declare(model(minimum=9))
 
