@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from config.errors import DeclarationError, Problem, by_place, first_lines
 from config.gc_pause import WORTH_IT, uncollected
 from handler.cli.progress import waiting
-from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json
+from handler.cli.terminal import PROBLEMS, AsJson, File, lines, print_json, refusals
+
+if TYPE_CHECKING:
+    from config.model.catalogue import Catalogue
 
 
 @uncollected(WORTH_IT)  # a command ends before what it makes is worth a collection
@@ -21,6 +25,10 @@ def check(
     worker: Annotated[
         bool, typer.Option("--worker", help="Refuse also what workers on several machines could not go on with.")
     ] = False,
+    on: Annotated[
+        str | None,
+        typer.Option("--on", metavar="NAME", help="Likewise, and refuse what worker NAME alone could not act by."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Check a file: print `FILE:LINE: message` for each problem, and warn about probable mistakes.
@@ -31,8 +39,6 @@ def check(
     from collector.clients.vault.reader import SecretReader
     from config.checks.lint import lint
     from config.checks.vain_schedules import lint_at
-    from config.checks.workers import refuse_tied
-    from config.load import load
     from config.settings import loose_secrets, unread_secrets
     from handler.runtime import clock
     from trigger.conditions.expressions import certain
@@ -40,9 +46,7 @@ def check(
 
     try:
         with waiting(f"checking {file}"):
-            catalogue = load(file)
-            if worker:
-                refuse_tied(catalogue)
+            catalogue = _loaded(file, worker=worker, on=on, json=json)
     except DeclarationError as error:
         print_json(_rows(error.problems, "error")) if json else lines(str(error).splitlines())
         raise typer.Exit(PROBLEMS) from error
@@ -58,6 +62,19 @@ def check(
         typer.echo(f"{file}: no problems{_count(len(warnings))}; groups: {', '.join(catalogue.groups) or 'none'}")
     if counted and strict:
         raise typer.Exit(PROBLEMS)
+
+
+def _loaded(file: Path, *, worker: bool, on: str | None, json: bool) -> Catalogue:
+    """Read a file, and judge it for workers, if that is asked. Raises `DeclarationError`."""
+    from config.checks.workers import refuse_tied, worker_named
+    from config.load import load
+
+    with refusals(json):
+        name = None if on is None else worker_named(on, "--on")
+    catalogue = load(file)
+    if worker or name is not None:
+        refuse_tied(catalogue, name)
+    return catalogue
 
 
 def _rows(problems: Iterable[Problem], severity: str) -> list[dict[str, object]]:

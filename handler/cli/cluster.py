@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -31,7 +32,7 @@ def status(state: State = None, json: AsJson = False) -> None:
     if answer["applied"]:
         lines([f"all go by revision {answer['applied']} of the declaration, which was applied"])
     show(table)
-    lines(f"{worker['name']}: {worker['problem']}" for worker in answer["workers"] if worker["problem"])
+    lines(problem_lines(answer["workers"]))
 
 
 @cluster.command("hand-over")
@@ -42,6 +43,15 @@ def hand_over(state: State = None, json: AsJson = False) -> None:
     answer = perform(state, json, HandOver())
     names = ", ".join(worker["name"] for worker in answer["workers"] if worker["role"] == "standby")
     typer.echo(f"{answer['worker']} gives the lease back; it goes to one of: {names}")
+
+
+def problem_lines(workers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say why workers do not take over, and first of all if none that is there may act."""
+    if not {worker["role"] for worker in workers} & {"holder", "standby"}:
+        yield "no worker that is there may act, so nothing is decided until one may:"
+    for worker in workers:
+        if worker["problem"]:
+            yield f"{worker['name']}: {worker['problem']}"
 
 
 def _headline(answer: dict[str, Any]) -> str:

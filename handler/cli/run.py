@@ -51,7 +51,10 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
         if worker is None:
             uvloop.run(run_until_signal(file, directory(state), host=host, port=port, accepts_file=accept_file))
             return
+        from config.checks.workers import worker_named
         from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
 
-        options = WorkerOptions(name=worker, url=url, span=lease or SPAN, accepts_file=accept_file)
+        options = WorkerOptions(
+            name=worker_named(worker, "--worker"), url=url, span=lease or SPAN, accepts_file=accept_file
+        )
         uvloop.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))

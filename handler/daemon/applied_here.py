@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from config.checks.workers import refuse_unfit
+from config.checks.workers import bar_of, refuse_unfit
 from config.document.places import read_places
 from config.errors import DeclarationError, Refused, StoreError
 from config.load import catalogue_of
 from config.model.catalogue import Catalogue
+from config.units import WorkerName
 from handler import logs
 from handler.daemon.wiring import secret_reader
 from handler.engine.applied_text import opened, write_copy
@@ -58,33 +59,37 @@ def brought_here(
 
 
 class AppliedProblems:
-    """Why a standby could not go on with the applied file. What is in order is not looked at again.
+    """Why a standby could not go on with the applied file. What is known of a revision is not looked at again.
 
     Args:
         read: returns the file that is in force; it blocks.
         own: this machine's own file.
         directory: where the key of the seal is, unless the file refers to another.
+        worker: the one of this machine, which takes over only with a file whose entries it reaches.
     """
 
-    def __init__(self, read: Callable[[], AppliedFile | None], own: Catalogue, directory: StateDirectory) -> None:
-        self._read, self._own, self._directory = read, own, directory
-        self._sound: int | None = None
-        """The revision that was found to be in order."""
+    def __init__(
+        self, read: Callable[[], AppliedFile | None], own: Catalogue, directory: StateDirectory, worker: WorkerName
+    ) -> None:
+        self._read, self._own, self._directory, self._worker = read, own, directory, worker
+        self._known: tuple[int, str] | None = None
+        """The revision that was found to be in order, and why this worker is none of those that reach all of it."""
 
     def problem(self, revision: int) -> str:
         """Return why this machine could not go on with this revision; empty: it could. It blocks."""
-        if revision == self._sound:
-            return ""
+        if self._known is not None and self._known[0] == revision:
+            return self._known[1]
         try:
             applied = self._read()
-            if applied is not None:
-                self._judge(applied)
-                self._sound = applied.revision
+            if applied is None:
+                return ""
+            self._known = applied.revision, self._bar(applied)
         except (DeclarationError, Refused, StoreError) as error:
             return f"it cannot go on with the file that was applied: {str(error).partition(chr(10))[0]}"
-        return ""
+        return self._known[1]
 
-    def _judge(self, applied: AppliedFile) -> None:
+    def _bar(self, applied: AppliedFile) -> str:
         text = opened(applied, own_seal(self._own, self._directory))
         catalogue = catalogue_of(read_places(text.removeprefix("\ufeff"), f"revision {applied.revision}"))
         refuse_unfit(catalogue, self._own.seal, of_workers=True)
+        return bar_of(catalogue, self._worker)

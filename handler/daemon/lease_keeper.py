@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from config.document.places import ParsedText
 from config.errors import Refused, StoreError
-from config.units import Monotonic, Seconds
+from config.units import Monotonic, Seconds, WorkerName
 from handler import logs
 from handler.daemon.own_file import declaration_digest
 from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
-from handler.leasing.workers import ClusterStatus, Looked, Presence, cluster_status
+from handler.leasing.workers import ClusterStatus, Looked, Presence, WorkerRole, cluster_status
 from handler.runtime.loops import Guard
 from handler.store.schema import HEAD
 
@@ -68,8 +68,14 @@ class LeaseKeeper:
         self._renewing = asyncio.Lock()
         self._coming = ""
         """Digest of the file that is being brought into force; empty: none is."""
+        self._is_stranded = False
         self.taken = 0
         """How often this process has taken the lease."""
+
+    @property
+    def worker(self) -> WorkerName:
+        """The name of this worker."""
+        return WorkerName(self._own.name)
 
     @property
     def left(self) -> Seconds:
@@ -227,7 +233,20 @@ class LeaseKeeper:
                 logs.say("can_take_over", worker=self._own.name)
             seen = self._lease.look(self._own)
             self._seen = seen
+        self._note_stranded(seen)
         return seen
+
+    def _note_stranded(self, seen: Looked) -> None:
+        """Log when no worker that is there may act any more, and when one may again."""
+        status = cluster_status(self._own.name, seen)
+        if status.is_stranded is self._is_stranded:
+            return
+        self._is_stranded = status.is_stranded
+        if self._is_stranded:
+            barred = ", ".join(each.name for each in status.workers if each.role is WorkerRole.BARRED)
+            logs.warn("no_worker_may_act", barred=barred, remedy="trimtab cluster status says why each may not")
+        else:
+            logs.say("a_worker_may_act")
 
     def _problem(self, seen: Looked) -> str:
         if seen.schema > HEAD:

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.checks.workers import refuse_tied
+from config.checks.workers import bar_of, refuse_tied
 from config.document.places import ParsedText
 from config.document.statement import values_of
 from config.errors import DeclarationError, Refused
 from config.load import catalogue_of, read
+from config.units import WorkerName
 from handler.leasing.workers import Looked
 
 _OWN = frozenset({"listen", "store"})
@@ -62,17 +63,20 @@ class OwnFile:
 
     Args:
         path: where it is.
+        worker: the one of this machine, which takes over only with a file whose entries it reaches.
         applied: returns why this machine could not go on with a revision that was applied for all; empty: it could.
         acceptance: this machine's file is to be taken, though it differs or another was applied.
     """
 
-    def __init__(self, path: Path, applied: Callable[[int], str], acceptance: Acceptance) -> None:
+    def __init__(self, path: Path, worker: WorkerName, applied: Callable[[int], str], acceptance: Acceptance) -> None:
         self._path = path
+        self._worker = worker
         self._applied = applied
         self._acceptance = acceptance
         self._stamp: tuple[int, int, int] | None = None
         self._digest = ""
         self._refused = ""
+        self._bar = ""
 
     def problem(self, seen: Looked) -> str:
         """Return why this machine could not go on with the file in force, by the lease as it was read; empty: it could.
@@ -89,7 +93,7 @@ class OwnFile:
                 f"its {self._path} differs from the file in force: copy that one here, or restart this worker with "
                 "--accept-file, so that it takes over with its own"
             )
-        return ""
+        return self._bar
 
     def _look(self) -> None:
         try:
@@ -98,7 +102,9 @@ class OwnFile:
             if stamp == self._stamp:
                 return
             parsed = read(self._path)
-            refuse_tied(catalogue_of(parsed))
+            catalogue = catalogue_of(parsed)
+            refuse_tied(catalogue)
+            self._bar = bar_of(catalogue, self._worker)
             self._stamp, self._digest, self._refused = stamp, declaration_digest(parsed), ""
         except (DeclarationError, Refused, OSError) as error:
             self._stamp, self._refused = None, str(error).partition("\n")[0]

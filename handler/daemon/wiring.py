@@ -34,7 +34,7 @@ from config.checks.workers import refuse_tied, refuse_unfit
 from config.model.access import SecretRef
 from config.model.balancers import Balancer
 from config.model.catalogue import Cloud
-from config.units import MemberName, Moment
+from config.units import MemberName, Moment, WorkerName
 from handler import logs
 from handler.balancers.table import balancer_for
 from handler.convergence.claiming import Generation
@@ -74,6 +74,8 @@ class Tenure:
     held_back: Callable[[], str]
     """Returns why nothing may be begun now; empty: it may."""
     cluster: Cluster
+    worker: WorkerName
+    """That has the lease: a file with entries that it does not reach is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,13 @@ def engine(
             endpoints=circuits.statuses,
             boot=boot,
             cluster=None if tenure is None else tenure.cluster,
-            refuse=anything if tenure is None else refuse_tied,
-            refuse_applied=partial(refuse_unfit, seal=file.seal, of_workers=tenure is not None),
+            refuse=anything if tenure is None else partial(refuse_tied, worker=tenure.worker),
+            refuse_applied=partial(
+                refuse_unfit,
+                seal=file.seal,
+                of_workers=tenure is not None,
+                worker=None if tenure is None else tenure.worker,
+            ),
         )
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable
@@ -23,7 +22,7 @@ from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
 from config.checks.workers import refuse_tied
 from config.errors import Refused, StoreError
 from config.settings import read_secret
-from config.units import Moment, Monotonic, Seconds
+from config.units import Moment, Monotonic, Seconds, WorkerName
 from handler import logs
 from handler.daemon.alert_keeping import AlertKeeping
 from handler.daemon.applied_here import AppliedProblems, own_seal
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from handler.store.postgresql_relay import PostgresqlRelay
 
 T = TypeVar("T")
-_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 SPAN: Seconds = 10.0
 """How long a lease lasts from each renewal, if the command does not say."""
 
@@ -61,7 +59,7 @@ SPAN: Seconds = 10.0
 class WorkerOptions:
     """What the command says of one worker."""
 
-    name: str
+    name: WorkerName
     url: str | None = None
     """Where other machines reach its API; ``None``: as the file and the options have it listen."""
     span: Seconds = SPAN
@@ -76,13 +74,10 @@ async def run_worker_until_signal(
 
     Raises:
         Refused: as `handler.daemon.run.running`; or another worker runs under this name.
-        DeclarationError: the file is refused, also for what other workers could not go on with.
+        DeclarationError: the file is refused, also for what other workers could not go on with. A worker that
+            does not reach all of it runs, and does not take over.
         StoreError: the database cannot be reached, or a daemon that is no worker holds the store.
     """
-    if not _NAME.fullmatch(options.name):
-        raise Refused(
-            f"--worker {options.name[:40]!r}: expected 1 to 63 small letters, digits and hyphens, such as box1"
-        )
     if options.span < SHORTEST:
         raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
     limit, signals = prepared()
@@ -130,8 +125,8 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
         version=version("trimtab"),
     )
     lease = lease_of(_store(place))
-    applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory)
-    problem = OwnFile(place.file, applied.problem, place.acceptance).problem
+    applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory, options.name)
+    problem = OwnFile(place.file, options.name, applied.problem, place.acceptance).problem
     return LeaseKeeper(lease, own, options.span, _steady, problem)
 
 
@@ -216,7 +211,7 @@ async def _engaged(place: Place, keeper: LeaseKeeper, term: LeaseTerm) -> AsyncI
         now = clock.moment()
         return Moment(wall=now.wall, steady=Monotonic(now.steady + ahead))
 
-    tenure = Tenure(moment=moment, held_back=keeper.held_back, cluster=keeper)
+    tenure = Tenure(moment=moment, held_back=keeper.held_back, cluster=keeper, worker=keeper.worker)
     engine = await asyncio.to_thread(built, place, term, tenure)
     async with acting(place, engine) as daemon:
         yield daemon

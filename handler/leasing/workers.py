@@ -110,6 +110,12 @@ class ClusterStatus:
         """How many workers could take over."""
         return sum(each.role is WorkerRole.STANDBY for each in self.workers)
 
+    @property
+    def is_stranded(self) -> bool:
+        """Whether workers are there, none of which acts or could: without a person nothing will change."""
+        roles = {each.role for each in self.workers}
+        return WorkerRole.BARRED in roles and not roles & {WorkerRole.HOLDER, WorkerRole.STANDBY}
+
 
 NO_WORKERS = ClusterStatus(worker="", holder="", api="", epoch=0, left_s=0.0, span_s=0.0, workers=())
 """Of a daemon that is alone over its store."""
@@ -154,6 +160,8 @@ def _role(seen: SeenWorker, *, holds: bool) -> WorkerRole:
 
 def standby_words(status: ClusterStatus) -> str:
     """Why a standby does not carry out a request, and what to do."""
+    if status.is_stranded:
+        return f"worker {status.worker} may not act, nor may any other that is there: trimtab cluster status says why"
     if not status.holder:
         return f"worker {status.worker} is a standby, and no worker holds the lease now: try again in some seconds"
     return (

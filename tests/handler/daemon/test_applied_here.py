@@ -10,6 +10,7 @@ import pytest
 
 from config.errors import Refused
 from config.load import parse
+from config.units import WorkerName
 from handler.daemon.applied_here import AppliedProblems, brought_here, own_seal
 from handler.engine.applied_text import sealed_for
 from handler.ports.declarations import AppliedFile
@@ -17,6 +18,7 @@ from handler.runtime.directory import StateDirectory
 from tests.support.store import at
 
 OWN = parse("store: {url: 'postgresql://trimtab@db/trimtab'}\n", "own.yaml")
+BOX2 = WorkerName("box2")
 TEXT = "clouds: {one: {opennebula: {endpoint: 'http://one/RPC2', user: fleet, password: {env: PASSWORD}}}}\n"
 
 
@@ -80,7 +82,7 @@ def test_a_standby_looks_at_a_revision_until_it_is_in_order_and_then_no_more(dir
     store = apply(TEXT)
     key = directory.seal_key.read_text()
     directory.seal_key.unlink()
-    problems = AppliedProblems(store.applied_file, OWN, directory)
+    problems = AppliedProblems(store.applied_file, OWN, directory, BOX2)
     assert "is sealed under a key that" in problems.problem(1)
     directory.seal_key.write_text(key)
     directory.seal_key.chmod(0o600)
@@ -100,5 +102,15 @@ def test_a_standby_looks_at_a_revision_until_it_is_in_order_and_then_no_more(dir
 def test_a_standby_that_could_not_go_by_the_text_says_where(
     directory: StateDirectory, apply, text: str, words: str
 ) -> None:
-    problem = AppliedProblems(apply(text).applied_file, OWN, directory).problem(1)
+    problem = AppliedProblems(apply(text).applied_file, OWN, directory, BOX2).problem(1)
     assert problem.startswith(f"it cannot go on with the file that was applied: {words}")
+
+
+def test_a_standby_that_does_not_reach_all_of_a_text_reads_it_once_and_says_why(
+    directory: StateDirectory, apply
+) -> None:
+    store = apply("clouds: {box: {process: {}, on: box1}}\n")
+    problems = AppliedProblems(store.applied_file, OWN, directory, BOX2)
+    assert {problems.problem(1), problems.problem(1)} == {"clouds.box is on box1, and this worker is box2"}
+    assert store.reads == 1
+    assert AppliedProblems(store.applied_file, OWN, directory, WorkerName("box1")).problem(1) == ""

@@ -141,6 +141,39 @@ def test_a_standby_with_another_file_does_not_take_over_and_says_so(bed: Workers
     until(lambda: roles(holder)[barred.name] == "standby", every=0.05)
 
 
+_NAP = '{nap: {cloud: box, command: [/bin/sleep, "1000"]}, '
+_LOCAL = "  local: {profile: nap, min: 1, max: 2, interval: 1s, grace: 0s}\n"
+
+
+def with_processes(model: str, worker: Worker) -> str:
+    """The model with members that are processes of one worker's machine."""
+    clouds = f"clouds:\n  box: {{process: {{}}, on: {worker.name}}}\n"
+    return model.replace("clouds:\n", clouds).replace("profiles: {", f"profiles: {_NAP}") + _LOCAL
+
+
+@pytest.mark.real("postgres")
+def test_only_the_worker_beside_them_looks_after_processes_and_no_reload_takes_them_away(bed: WorkersBed) -> None:
+    holder, other = bed.holder(), standby(bed)
+    for worker in (holder, other):
+        worker.declare(with_processes(bed.model, holder))
+    assert holder.trimtab("reload").code == 0
+    why = f"{other.name}: clouds.box is on {holder.name}, and this worker is {other.name}"
+    until(lambda: why in holder.trimtab("cluster", "status").out, every=0.1)
+    assert roles(holder)[other.name] == "barred"
+    until(lambda: len(holder.serving("local")) == 1, every=0.1)
+
+    holder.declare(with_processes(bed.model, other))
+    refused = holder.trimtab("reload")
+    assert (refused.code, f"so worker {holder.name} could not act by this file" in refused.out) == (1, True)
+    holder.declare(with_processes(bed.model, holder).replace(_LOCAL, ""))
+    assert holder.trimtab("reload").code == 0
+    assert holder.trimtab("delete", "local", "--members").code == 0
+    for worker in (holder, other):
+        worker.declare(bed.model)
+    until(lambda: holder.trimtab("reload").code == 0, every=0.2)  # once no process is left
+    until(lambda: roles(holder)[other.name] == "standby", every=0.05)
+
+
 @pytest.mark.real("postgres")
 def test_as_soon_as_a_reload_answers_no_other_worker_goes_back_to_the_file_before(bed: WorkersBed) -> None:
     holder, other = bed.holder(), standby(bed)
@@ -224,6 +257,10 @@ def test_a_worker_with_members_of_its_own_machine_is_refused(tmp_path: Path) -> 
     checked = typed("check", "--worker", str(file))
     assert (checked.code, f"{file}:2: clouds.box: its members are processes" in checked.out) == (1, True)
     assert typed("check", str(file)).code == 0
+    file.write_text(_PROCESSES.replace("process: {}", "process: {}, on: a"))
+    assert [typed("check", *on, str(file)).code for on in (["--worker"], ["--on", "a"], ["--on", "b"])] == [0, 0, 1]
+    misnamed = typed("check", "--on", "Box 1", str(file))
+    assert (misnamed.code, "expected 1 to 63 small letters" in misnamed.err) == (1, True)
 
 
 def test_options_of_workers_need_a_worker_and_a_worker_needs_a_plain_name(tmp_path: Path) -> None:

@@ -42,3 +42,17 @@ def test_a_standby_names_the_holder_or_says_that_there_is_none() -> None:
     free = cluster_status("b", looked(seen(A), seen(B), row=replace(ROW, process="")))
     assert "worker a holds the lease (epoch 4): ask it at http://a:8460" in standby_words(held)
     assert "no worker holds the lease now: try again in some seconds" in standby_words(free)
+
+
+def test_workers_of_which_none_may_act_say_so_once_the_holder_is_gone() -> None:
+    barred = replace(B, problem="clouds.local is on a, and this worker is b")
+    held = cluster_status("b", looked(seen(A), seen(barred)))
+    alone = cluster_status("b", looked(seen(A, GONE_AFTER + 1), seen(barred)))
+    assert (held.is_stranded, alone.is_stranded) == (False, True)
+    assert "worker b may not act, nor may any other that is there" in standby_words(alone)
+
+
+def test_no_worker_is_stranded_while_one_could_take_over_or_none_is_there() -> None:
+    barred = replace(A, problem="its file differs")
+    assert not cluster_status("a", looked(seen(barred), seen(B), row=replace(ROW, process=""))).is_stranded
+    assert not cluster_status("a", looked()).is_stranded

@@ -1,0 +1,59 @@
+"""A worker that waits for the lease logs what bars all of them, once, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+
+import pytest
+
+from config.units import Monotonic
+from handler.daemon.lease_keeper import LeaseKeeper
+from handler.leasing.lease import LeaseRow
+from handler.leasing.workers import Looked, Presence, SeenWorker
+
+B = Presence(name="b", process="p2", url="http://b:8460", version="1.0")
+ELSEWHERE = "clouds.box is on a, and this worker is b"
+NOT_THERE = Looked(
+    row=LeaseRow(epoch=4, process="p1", renewals=7, span=10.0),
+    worker="a",
+    left=-20.0,
+    declaration="",
+    applied=0,
+    schema="",
+    workers=(),
+    clock=0.0,
+)
+
+
+@dataclass
+class AbandonedLease:
+    """The lease of a holder that is gone, as the store shows it to the one worker that is left."""
+
+    own: Presence = B
+
+    def prepare(self) -> None: ...
+
+    def read(self) -> Looked:
+        return NOT_THERE
+
+    def look(self, own: Presence) -> Looked:
+        return replace(NOT_THERE, workers=(SeenWorker(presence=own, age=0.0, up=60.0),))
+
+
+def test_that_no_worker_may_act_is_logged_when_it_begins_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    problem = [ELSEWHERE]
+    caplog.set_level(logging.INFO, logger="trimtab")
+    lease = AbandonedLease()
+    keeper = LeaseKeeper(lease, B, 10.0, lambda: Monotonic(0.0), lambda seen: problem[0])  # type: ignore[arg-type]
+
+    async def looks() -> None:
+        await keeper.start()
+        await keeper.start()
+        problem[0] = ""
+        await keeper.start()
+
+    asyncio.run(looks())
+    events = [record.getMessage().split()[0].removeprefix("event=") for record in caplog.records]
+    assert events == ["cannot_take_over", "no_worker_may_act", "can_take_over", "a_worker_may_act"]
