@@ -279,8 +279,9 @@ class Ring:
             for place in order:
                 loose = self._loose[place]
                 cells = LooseCells(self._every, slack_of(self._rows, place)) if loose is None else loose
-                total.low[cells.tracks] += cells.slack.low
-                total.high[cells.tracks] += cells.slack.high
+                if cells.tracks.size:  # mostly none: all members answered
+                    total.low[cells.tracks] += cells.slack.low
+                    total.high[cells.tracks] += cells.slack.high
             self._slack[len(order)] = total
         return self._slack[len(order)].of(tracks)
 

@@ -60,7 +60,12 @@ class Fold(NamedTuple):
 
     def of(self, rows: TickRows, places: Places, tracks: Places) -> Floats:
         """Fold these rows of these tracks: (track,)."""
-        folded: Floats = self.by.reduce(self.entries(rows, places, tracks), axis=0, dtype=np.float64)
+        column: npt.NDArray[Any] = getattr(rows, self.column)[places][:, tracks]
+        folded: Floats
+        if self.absent is None:
+            folded = self.by.reduce(column, axis=0, dtype=np.int32 if column.dtype == np.bool_ else None)
+        else:
+            folded = self.by.reduce(column, axis=0, where=rows.valid[places][:, tracks], initial=self.absent)
         return folded
 
     def entries(self, rows: TickRows, places: Places, tracks: Places) -> npt.NDArray[Any]:

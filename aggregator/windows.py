@@ -46,34 +46,39 @@ def over(how: Reduction, stretch: Stretch, bounded: Bools) -> ReducedWindow:
         stretch: the ticks.
         bounded: (track,) whether missing answers have bounds.
     """
-    valid = (stretch.samples > 0) & ~short_of_ticks(how, stretch)
+    few = (stretch.samples == 0) | short_of_ticks(how, stretch)
     low, value, high = _over(how, stretch) if isinstance(how, Reduce) else spread_over_time(how, stretch)
-    value = np.where(valid, value, 0.0)
+    value = _with(0.0, few, value)
     if how is not Reduce.COUNT:
         coverage = stretch.tick(0).share if how is Reduce.LAST else stretch.coverage
         loose = ~bounded & (coverage < 1.0)
-        low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
+        low, high = _with(-np.inf, loose, low), _with(np.inf, loose, high)
     # A measured value outside the bounds widens them.
     return ReducedWindow(
-        low=np.where(valid, np.minimum(low, value), low),
+        low=_with(low, few, np.minimum(low, value)),
         value=value,
-        high=np.where(valid, np.maximum(high, value), high),
-        valid=valid,
+        high=_with(high, few, np.maximum(high, value)),
+        valid=~few,
         samples=stretch.samples,
         coverage=stretch.coverage,
         newest=stretch.newest,
     )
 
 
+def _with(other: Floats | float, where: Bools, values: Floats) -> Floats:
+    """Return the values, and the other ones where that holds: mostly nowhere, which costs next to nothing."""
+    return np.where(where, other, values) if where.any() else values
+
+
 def _over(how: Reduce, stretch: Stretch) -> BoundedValues:
-    ticks, samples = float(len(stretch.order)), stretch.samples
+    ticks, samples = float(len(stretch.order)), stretch.samples.astype(np.float64)
     match how:
         case Reduce.AVG | Reduce.SUM:
             value, slack = stretch.total("value"), stretch.slack()
             low, high = value + slack.low, value + slack.high
             if how is Reduce.SUM:
                 return BoundedValues(low, value, high)
-            return BoundedValues(low / ticks, value / np.maximum(samples, 1), high / ticks)
+            return BoundedValues(low / ticks, value / np.maximum(samples, 1.0), high / ticks)
         case Reduce.MIN:
             return BoundedValues(*map(stretch.fold, LEAST))
         case Reduce.MAX:
@@ -82,8 +87,7 @@ def _over(how: Reduce, stretch: Stretch) -> BoundedValues:
             newest = stretch.tick(0)
             return BoundedValues(newest.low, _last(stretch), newest.high)
         case Reduce.COUNT:
-            heard = samples.astype(np.float64)
-            return BoundedValues(heard, heard, np.full(samples.shape, ticks))
+            return BoundedValues(samples, samples, np.full(samples.shape, ticks))
         case _:
             assert_never(how)
 
