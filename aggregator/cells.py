@@ -54,7 +54,7 @@ class Answers(NamedTuple):
     def bounds(self, place: int) -> tuple[Floats, Floats]:
         """Return ``low`` and ``high`` of one window as its cells have them; each (tick,)."""
         because = np.broadcast_to(self.because, self.low.shape)[:, place]
-        bounded = np.isin(because, _BOUNDED)
+        bounded = _IS_BOUNDED[because]
         return np.where(bounded, self.low[:, place], -np.inf), np.where(bounded, self.high[:, place], np.inf)
 
 
@@ -83,7 +83,7 @@ def columns_of(found: Sequence[Answers]) -> WindowColumns:
         np.concatenate([np.broadcast_to(getattr(each, name), each.low.shape) for each in found], axis=-1)
         for name in named
     )
-    bounded = np.isin(lack, _BOUNDED)
+    bounded = _IS_BOUNDED[lack]
     return WindowColumns(lack, np.where(bounded, low, -np.inf), value, np.where(bounded, high, np.inf), coverage)
 
 
@@ -122,6 +122,9 @@ _LACKS = (None, Lack.NO_MEMBERS, Lack.TOO_FEW, Lack.NO_SAMPLES, Lack.STALE, Lack
 
 _BOUNDED = tuple(place for place, lack in enumerate(_LACKS) if lack in {None, Lack.TOO_FEW_HEARD})
 """The reasons that leave bounds."""
+
+_IS_BOUNDED = np.isin(np.arange(len(_LACKS)), _BOUNDED)
+"""(reason,) whether it leaves bounds."""
 
 
 def _first(*lacking: Bools) -> Ints:

@@ -188,10 +188,11 @@ def _measured(columns: Columns, readings: SeriesReadings, earlier: Baseline, now
     value = np.where(answered, readings.value, 0.0)
     wild = answered & ~readings.usable
     with np.errstate(over="ignore", invalid="ignore"):
-        rate = _rates(columns, earlier, now)
-        answered[..., columns.rising] = ~np.isnan(rate)
-        value[..., columns.rising] = np.where(np.isnan(rate), value[..., columns.rising], rate)
-        slack[..., columns.rising] = slack_of(now.at - earlier.at)
+        if columns.rising.size:
+            rate = _rates(columns, earlier, now)
+            answered[..., columns.rising] = ~np.isnan(rate)
+            value[..., columns.rising] = np.where(np.isnan(rate), value[..., columns.rising], rate)
+            slack[..., columns.rising] = slack_of(now.at - earlier.at)
         value *= columns.scale
     judged, near = within(columns.ranges, value, slack)
     usable = answered & near & ~wild

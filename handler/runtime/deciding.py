@@ -207,7 +207,8 @@ class Decider:
         for runtime in runtimes:
             if most := catalogue.groups[runtime.id].member_values:
                 runtime.member_values = aggregator.member_values(runtime.id, most)
-        profiles = {runtime.id: runtime.fleet().profile for runtime in runtimes}
+        learners = self.forecasts.with_forecasts(slot.groups) & self._runtimes.keys()
+        profiles = {group: self._runtimes[group].fleet().profile for group in learners}
         foresight = self.forecasts.take(slot.groups, frames, scrape.at.wall, profiles)
         await self._decide(self._judging(catalogue, slot, aggregator), runtimes, frames, scrape.at, foresight)
         done = self._clock()
@@ -264,7 +265,7 @@ class Decider:
     async def _listen(self, slot: Slot, catalogue: Catalogue, runtimes: Sequence[GroupRuntime], scrape: Scrape) -> None:
         """Note which members and sources answered, and which did not."""
         hearing, unanswered = self._hearing(catalogue, slot, scrape.layout), troubled(scrape)
-        asked = self._asked[slot.groups]
+        asked, none_asked = self._asked[slot.groups], all_heard(scrape.at.wall, {})
         for number, runtime in enumerate(runtimes, 1):
             own = asked.get(runtime.id, {})
             if runtime.id in unanswered or not runtime.silence.is_over:
@@ -272,7 +273,7 @@ class Decider:
                 runtime.heard = heard_by(runtime.heard, scrape, hearing, runtime.id, own)
             else:
                 runtime.misses, runtime.unheard = (), ()
-                runtime.heard = all_heard(scrape.at.wall, own)
+                runtime.heard = all_heard(scrape.at.wall, own) if own else none_asked
             self._witness(runtime.id, hearings_of(runtime.heard))
             if number % _SLICE == 0:
                 await asyncio.sleep(0)

@@ -104,6 +104,11 @@ class ForecastKeeper:
         if later:
             self._learn_soon(groups, forecasting, later)
 
+    def with_forecasts(self, groups: Groups) -> Set[GroupId]:
+        """Return the groups of a slot that have a forecast."""
+        forecasting = self._slots.get(groups)
+        return set() if forecasting is None else {lane.group for lane in forecasting.lanes}
+
     def learners(self, groups: Groups) -> Set[GroupId]:
         """Return the groups of a slot whose forecasts go by a boot time that is learned."""
         forecasting = self._slots.get(groups)

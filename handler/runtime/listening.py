@@ -83,7 +83,7 @@ def direct_sources(catalogue: Catalogue) -> Set[str]:
 
 def hearings_of(heard: PolledChannels) -> Sequence[MemberHearing]:
     """Return the answers of a group's last poll in the form that convergence uses as evidence."""
-    if heard.at is None:
+    if heard.at is None or not heard.asked:
         return ()
     missed: dict[str, dict[MemberName, MissedMember]] = {}
     for channel, each in heard.unanswered.items():
