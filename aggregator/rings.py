@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from aggregator.across import TickRow
+from aggregator.block_folds import BlockFolds
 from aggregator.rates import Ints
 from aggregator.stretches import (
-    OF,
     OF_EVERY_WINDOW,
     Fold,
     Places,
@@ -47,9 +46,7 @@ class Ring:
     """
 
     __slots__ = (
-        "_block",
         "_every",
-        "_folded",
         "_folds",
         "_loose",
         "_read",
@@ -68,14 +65,7 @@ class Ring:
         """(track,) the tick since which the track has had members."""
         self._every = np.arange(tracks)
         self._rows = _never_written(length, tracks)
-        self._block = isqrt(length)
-        """Ticks of a block; block n begins at tick n × this number."""
-        folds = (*OF_EVERY_WINDOW, *(fold for how in dict.fromkeys(hows) for fold in OF.get(how, ())))
-        blocks = -(-length // self._block) + 1
-        self._folds = {fold: np.tile(fold.of(self._rows, slice(0, 1), slice(None)), (blocks, 1)) for fold in folds}
-        """(block, track) the folded value of each block and all that follow it, up to the newest complete one."""
-        self._folded: int | None = None
-        """Number of that one; ``None``: none yet."""
+        self._folds = BlockFolds(self._rows, hows)
         self._loose: list[LooseCells | None] = [None] * length
         """Of each row; ``None``: many of its tracks, so the row itself is read."""
         self._read: dict[int, Stretch] = {}
@@ -86,7 +76,7 @@ class Ring:
     @property
     def bytes(self) -> int:
         """Memory of the ring; it does not depend on the number of rows written."""
-        return sum(array.nbytes for array in (*self._rows, *self._folds.values()))
+        return sum(array.nbytes for array in self._rows) + self._folds.bytes
 
     def put(self, tick: int, row: TickRow, missed: TickRow) -> None:
         """Write one tick; a second row for the newest tick replaces the first.
@@ -150,9 +140,7 @@ class Ring:
         for column, fresh in zip(self._rows, _rows_of(rows), strict=True):
             column[[tick % self.length for tick in kept]] = fresh[-len(kept) :]
         self._changed(kept)
-        complete = -(-(self.last - self.length + 1) // self._block)
-        for block in range(max(complete, first // self._block), (self.last + 1) // self._block):
-            self._fold_block(block)
+        self._folds.renew(kept.start, self.last)
         self.since = self._since(rows, first)
 
     def _since(self, rows: TickRow, first: int) -> Ints:
@@ -196,7 +184,7 @@ class Ring:
                 mine[tick % self.length, ours] = other[(tick - shift) % old.length, theirs]
         self._changed(range(oldest, newest + 1))
         self.since[ours] = np.maximum(old.since[theirs] + shift, oldest)
-        self._fold_blocks()
+        self._folds.renew(self.last - self.length + 1, self.last)
 
     def saved(self, tick: int) -> TickRows:
         """Return the row of one of the newest ticks; each array is (track,).
@@ -225,16 +213,17 @@ class Ring:
                 for mine, theirs in zip(self._rows, rows[tick], strict=True):
                     mine[tick % self.length, known] = theirs[columns[known]]
         self._changed(range(last - self.length + 1, last + 1))
-        self._fold_blocks()
+        self._folds.renew(last - self.length + 1, last)
 
     def _write(self, tick: int, row: TickRow) -> None:
         place, rows = tick % self.length, self._rows
         for column, fresh in zip(rows, _rows_of(row), strict=True):
             column[place] = fresh
         self._changed((tick,))
-        block, further = divmod(tick + 1, self._block)
-        if not further:
-            self._fold_block(block - 1)
+        if tick == self.last:
+            self._folds.renew(tick - self.length + 1, tick)
+        else:
+            self._folds.add(tick)
 
     def _changed(self, ticks: Iterable[int]) -> None:
         """Note that the rows of these ticks were written."""
@@ -242,31 +231,8 @@ class Ring:
             self._loose[place] = _loose_cells(self._rows, place)
         self._read, self._slack = {}, {}
 
-    def _fold_block(self, block: int) -> None:
-        """Fold a block that is complete now into itself and all before it, so that a window reads one of them."""
-        if block == self._folded:
-            self._fold_blocks()  # a row was replaced, which was folded into all of them
-            return
-        self._folded, first = block, block * self._block
-        for fold, blocks in self._folds.items():
-            new = self._fold_rows(fold, first, first + self._block - 1, slice(None))
-            fold.by(blocks, new, out=blocks)
-            blocks[block % len(blocks)] = new
-
-    def _fold_blocks(self) -> None:
-        """Fold all complete blocks anew, the oldest first."""
-        self._folded = None
-        for block in self._complete:
-            self._fold_block(block)
-
-    @property
-    def _complete(self) -> range:
-        """Numbers of the blocks that the ring has whole."""
-        last = -1 if self.last is None else self.last
-        return range(-(-(last - self.length + 1) // self._block), (last + 1) // self._block)
-
     def _stretch(self, last: int, ticks: int, tracks: Places) -> Stretch:
-        fold = partial(self._fold, last=last, ticks=ticks, tracks=tracks)
+        fold = partial(self._folds.newest, last=last, ticks=ticks, tracks=tracks)
         samples, coverage, newest = map(fold, OF_EVERY_WINDOW)
         order = [tick % self.length for tick in range(last, last - ticks, -1)]
         slack = partial(self._slack_of, order, tracks)
@@ -284,21 +250,6 @@ class Ring:
                     total.high[cells.tracks] += cells.slack.high
             self._slack[len(order)] = total
         return self._slack[len(order)].of(tracks)
-
-    def _fold(self, fold: Fold, *, last: int, ticks: int, tracks: Places) -> Floats:
-        """Fold the newest ticks: complete blocks in the middle, single rows at both ends."""
-        first, size = last - ticks + 1, self._block
-        begin, end = -(-first // size), (last + 1) // size
-        if begin >= end or fold not in self._folds:
-            return self._fold_rows(fold, first, last, tracks)
-        blocks = self._folds[fold]
-        parts = [blocks[begin % len(blocks)][tracks].copy()]  # with the next block, more is folded into it
-        ends = ((first, begin * size - 1), (end * size, last))
-        parts += [self._fold_rows(fold, start, stop, tracks) for start, stop in ends if start <= stop]
-        return fold.joined(parts)
-
-    def _fold_rows(self, fold: Fold, first: int, last: int, tracks: Places) -> Floats:
-        return fold.joined([fold.of(self._rows, places, tracks) for places in _places(first, last, self.length)])
 
 
 class TickSweep:
@@ -387,13 +338,3 @@ def _never_written(length: int, tracks: int) -> TickRows:
         share=np.zeros(shape),
         newest=np.full(shape, -np.inf),
     )
-
-
-def _places(first: int, last: int, size: int) -> Iterator[slice]:
-    """Find the numbers from ``first`` to ``last`` in a ring of this size: one slice, or two."""
-    begin, end = first % size, last % size
-    if begin <= end:
-        yield slice(begin, end + 1)
-    else:
-        yield slice(begin, size)
-        yield slice(0, end + 1)
