@@ -250,7 +250,7 @@ class TrustingDocument(Declared):
     )
 
     @model_validator(mode="after")
-    def _believing_somebody(self) -> Self:
+    def _trusts_in_one_way(self) -> Self:
         if self.ca is not None and self.insecure is not None:
             message = "insecure skips the check of certificates, so ca has no meaning: keep one"
             raise PydanticCustomError("sentence", message, {"key": "insecure"})

@@ -20,7 +20,7 @@ from config.units import CloudId
 
 T = TypeVar("T")
 
-_NOBODY: Final = frozenset[int]()
+_NONE: Final = frozenset[int]()
 _UNAUTHORISED = 401
 _REFUSING = range(400, 600)
 
@@ -56,7 +56,7 @@ class OpenstackConnection:
         *,
         body: object = None,
         version: str | None = None,
-        but: Collection[int] = _NOBODY,
+        but: Collection[int] = _NONE,
     ) -> ServiceResponse:
         """Make one call.
 

@@ -258,7 +258,7 @@ def test_it_writes_what_prometheus_client_would_write() -> None:
     Counter("calls", "Calls.", ["group", "result"], registry=registry).labels("web", "done").inc(2.5)
     Histogram("took_seconds", "How long.", buckets=(0.1, 1), registry=registry).observe(0.5)
     Gauge("alone", "Without labels.", registry=registry).set(1e20)
-    Gauge("nobody", "Without samples.", ["group"], registry=registry)
+    Gauge("empty", "Without samples.", ["group"], registry=registry)
 
     assert exposition(registry.collect()) == generate_latest(registry)
 

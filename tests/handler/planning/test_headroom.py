@@ -74,7 +74,7 @@ def waiting(planned: Plan) -> int:
         ),
         pytest.param([quota("CPUs", float("nan"), 1.0)], {}, None, id="no number"),
         pytest.param([quota("CPUs", 0, float("inf"))], {}, None, id="without end"),
-        pytest.param([quota("CPUs", 0, 1e12)], {}, None, id="more than anybody wants"),
+        pytest.param([quota("CPUs", 0, 1e12)], {}, None, id="more than groups ever want"),
     ],
 )
 def test_the_scarcest_limit_says_how_many_fit(

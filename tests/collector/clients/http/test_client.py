@@ -454,7 +454,7 @@ def test_a_header_cannot_be_smuggled_in_with_a_token() -> None:
     assert heard == []
 
 
-def test_a_secret_that_is_not_there_is_reported_before_anybody_is_asked() -> None:
+def test_a_secret_that_is_not_there_is_reported_before_a_request_is_sent() -> None:
     def missing(ref: SecretRef) -> str:
         raise Refused(f"the environment variable {ref.env} holds no secret")
 

@@ -38,7 +38,7 @@ def test_the_worst_message_comes_first_and_then_the_one_of_the_most_groups() -> 
     ]
 
 
-def test_groups_that_need_nobody_have_no_message() -> None:
+def test_groups_that_need_no_person_have_no_message() -> None:
     assert shared([an_outline(a_status(condition=GroupCondition.RUNNING, messages=("never mind",)))]).shown == ()
 
 

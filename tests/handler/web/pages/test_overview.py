@@ -20,7 +20,7 @@ def figures(markup: str) -> list[str]:
     return re.findall(r"<b>([^<]*)</b>", markup)
 
 
-def test_before_anybody_has_looked_the_numbers_are_dashes() -> None:
+def test_before_the_first_pass_the_numbers_are_dashes() -> None:
     assert figures(row(a_glance(a_status(desired=None, listed=None)))) == [ABSENT, ABSENT, "2–10"]
 
 
