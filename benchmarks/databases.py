@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.beside import slots
+from benchmarks.beside.machine import processor_of_all
 from benchmarks.decide import catalogue_of
 from benchmarks.report.figures import Measured, at_most, once
 from collector.samples import Floats, Layout
@@ -61,11 +60,11 @@ def _ticks(place: Path, store: SqlStore, groups: int, ticks: int, server: Server
     """Return the processor time of a group's tick in this process and in the server, in microseconds."""
     draw = np.random.default_rng(7)
     with slots.running(catalogue_of(groups), 4, place, store) as daemon:
-        began, spent = 0.0 if server is None else _spent(server), 0.0
+        began, spent = 0.0 if server is None else processor_of_all(server.processes()), 0.0
         for tick in range(ticks):
             high = tick // STORY % 2 == 1
             spent += daemon.tick(lambda layout, high=high: _answers(layout, draw, high=high), 30.0)  # type: ignore[misc]
-        served = 0.0 if server is None else _spent(server) - began
+        served = 0.0 if server is None else processor_of_all(server.processes()) - began
     return 1e6 * spent / (groups * ticks), 1e6 * served / (groups * ticks)
 
 
@@ -73,16 +72,6 @@ def _answers(layout: Layout, draw: np.random.Generator, *, high: bool) -> Floats
     raised = np.array([high and series.counter == "cpu" for series in layout.series])
     values: Floats = np.where(raised, 85.0, 50.0) + draw.normal(0.0, 1.5, len(layout.series))
     return values
-
-
-def _spent(server: Server) -> float:
-    """Return the processor seconds of the server's processes that live, and of those that ended."""
-    found = 0.0
-    for pid in server.processes():
-        with contextlib.suppress(FileNotFoundError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            found += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    return found
 
 
 def _rate(store: SqlStore, writes: int, threads: int) -> float:

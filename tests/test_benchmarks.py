@@ -21,11 +21,26 @@ _NEEDS = {
     "console": ("chromium",),
     "databases": ("postgres",),
     "exporter": ("snmpd", "prometheus", "prometheus-snmp-exporter"),
+    "scale": ("postgres",),
     "snmp": ("snmpd",),
     "soak": ("snmpd",),
 }
 _HEAVY = {
-    *("alerts", "api", "breach", "check", "cloudstack", "daemon", "growth", "passes", "plan", "replay", "soak", "store")
+    *(
+        "alerts",
+        "api",
+        "breach",
+        "check",
+        "cloudstack",
+        "daemon",
+        "growth",
+        "passes",
+        "plan",
+        "replay",
+        "scale",
+        "soak",
+        "store",
+    )
 }
 
 

@@ -14,13 +14,14 @@ import tempfile
 import time
 import urllib.request
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.beside import turns
 
 _PATIENCE = 600.0
+IN_SERVICE = "SELECT count(*) FROM members WHERE phase = 'in_service'"
 _TOGETHER = 100
 """Groups whose values go in one request."""
 _TURNS = "turns"
@@ -49,16 +50,23 @@ class RunningDaemon:
             url = f"http://127.0.0.1:{self.port}/push"
             urllib.request.urlopen(urllib.request.Request(url, json.dumps(some).encode(), headers), timeout=60).close()
 
-    def served(self, members: int) -> None:
-        """Wait until so many members are in service, by the store: the daemon is not asked meanwhile."""
+    def served(self, members: int, in_service: Callable[[], int] | None = None) -> None:
+        """Wait until so many members are in service, by the store: the daemon is not asked meanwhile.
+
+        ``in_service`` counts them where the store is no file of the state directory.
+        """
         there, deadline = 0, time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
-            with contextlib.closing(sqlite3.connect(self.state / "trimtab.sqlite", timeout=60)) as store:
-                there = store.execute("SELECT count(*) FROM members WHERE phase = 'in_service'").fetchone()[0]
+            there = (in_service or self._in_service)()
             if there >= members:
                 return
             time.sleep(0.5)
         raise RuntimeError(f"{members} members were to serve, and {there} do")
+
+    def _in_service(self) -> int:
+        with contextlib.closing(sqlite3.connect(self.state / "trimtab.sqlite", timeout=60)) as store:
+            (count,) = store.execute(IN_SERVICE).fetchone()
+        return int(count)
 
     def begin_turns(self) -> None:
         """Have a watched daemon forget the turns of its event loop until now."""
