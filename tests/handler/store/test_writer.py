@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Engine, event, insert, select
 from sqlalchemy.exc import OperationalError
 
 from config.errors import StoreError
@@ -88,10 +88,22 @@ def test_one_that_fails_is_undone_alone(writer):
         adding("half")(connection)
         raise LookupError("mine")
 
-    one, failed, other = together(writer, [adding("one"), fail, adding("other")])
-    assert (one, other) == ("one", "other")
+    before = writer.commits
+    one, failed, *others = together(writer, [adding("one"), fail, *(adding(str(number)) for number in range(20))])
+    assert (one, *others) == ("one", *(str(number) for number in range(20)))
     assert isinstance(failed, LookupError)
-    assert writer.do(names) == {"one", "other"}
+    assert writer.commits - before == 2
+    assert writer.do(names) == {"one", *(str(number) for number in range(20))}
+
+
+def test_no_write_has_a_savepoint_while_none_fails(writer):
+    statements: list[str] = []
+    event.listen(Engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+
+    together(writer, [adding(str(number)) for number in range(5)])
+
+    assert not any("SAVEPOINT" in each for each in statements)
+    assert sum("INSERT" in each for each in statements) == 5
 
 
 def test_an_error_of_the_database_is_a_store_error_without_what_was_written(writer):
