@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.request
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ _PATIENCE = 600.0
 IN_SERVICE = "SELECT count(*) FROM members WHERE phase = 'in_service'"
 _TOGETHER = 100
 """Groups whose values go in one request."""
+_OF_ONE_WEBHOOK = 1_000
+"""Groups of which one webhook brings values, at most; a multiple of those that go in one request."""
 _TURNS = "turns"
 """The file of a watched daemon's turns, in its state directory."""
 
@@ -36,7 +38,8 @@ class RunningDaemon:
     state: Path
     log: Path
     port: int
-    token: str
+    tokens: Mapping[str, str]
+    """Of webhooks, by the group that each brings values of."""
 
     def metrics(self) -> dict[str, float]:
         """Return what the daemon says of itself."""
@@ -44,8 +47,8 @@ class RunningDaemon:
 
     def push(self, names: Sequence[str], value: float) -> None:
         """Push one value of each group."""
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         for first in range(0, len(names), _TOGETHER):
+            headers = {"Authorization": f"Bearer {self.tokens[names[first]]}", "Content-Type": "application/json"}
             some = [{"group": name, "values": {"ORDERS": value}} for name in names[first : first + _TOGETHER]]
             url = f"http://127.0.0.1:{self.port}/push"
             urllib.request.urlopen(urllib.request.Request(url, json.dumps(some).encode(), headers), timeout=60).close()
@@ -97,9 +100,13 @@ def running(model: str, names: Sequence[str], *, watched: bool = False) -> Itera
         with log.open("w") as stream, subprocess.Popen(command, stderr=stream, env=environment) as daemon:
             try:
                 port = port_of(log)
-                hook = [trimtab, "hook", "new", "bench", "--push", ",".join(names), "--state", str(state), "--json"]
-                token = json.loads(subprocess.check_output(hook))["token"]
-                yield RunningDaemon(pid=daemon.pid, state=state, log=log, port=port, token=token)
+                tokens: dict[str, str] = {}
+                for first in range(0, len(names), _OF_ONE_WEBHOOK):
+                    some = names[first : first + _OF_ONE_WEBHOOK]
+                    hook = [trimtab, "hook", "new", f"bench{first}", "--push", ",".join(some)]
+                    made = subprocess.check_output([*hook, "--state", str(state), "--json"])
+                    tokens |= dict.fromkeys(some, json.loads(made)["token"])
+                yield RunningDaemon(pid=daemon.pid, state=state, log=log, port=port, tokens=tokens)
             finally:
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(_PATIENCE)

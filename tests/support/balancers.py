@@ -253,15 +253,17 @@ class HaproxyStage:
 
     def clear(self) -> None:
         for name in self.balancer.registrations():
-            self.balancer.drain(name)
-            until(lambda name=name: self._left(name))
+            until(lambda name=name: _done(lambda: self.balancer.drain(name)))
+            until(lambda name=name: _done(lambda: self.balancer.leave(name)))
         self._members.clear()
 
-    def _left(self, name: MemberName) -> bool:
-        with contextlib.suppress(Transient):
-            self.balancer.leave(name)
-            return True
-        return False
+
+def _done(call: Callable[[], object]) -> bool:
+    """Whether a call succeeds: on a busy machine the holder may answer too late."""
+    with contextlib.suppress(Transient):
+        call()
+        return True
+    return False
 
 
 @contextlib.contextmanager
@@ -271,7 +273,7 @@ def listener_stage(directory: Path) -> Iterator[ListenerStage]:
         yield stage
     finally:
         stage.clear()
-        stage.balancer.stop()
+        until(lambda: _done(stage.balancer.stop))
 
 
 @contextlib.contextmanager
