@@ -78,7 +78,7 @@ def _measured(values: tuple[float, float], days: float) -> tuple[Cost, Cost]:
         catalogue = load(model)
         found: list[Samples] = []
         read = cost_of(lambda: found.append(read_series(series, catalogue, tuple(catalogue.groups), ReplaySpan())[0]))
-        return read, cost_of(lambda: _replay(catalogue, found[0], ticks * GROUPS))
+        return read, cost_of(lambda: _replay(catalogue, found.pop(), ticks * GROUPS))
 
 
 def _replay(catalogue: Catalogue, samples: Samples, count: int) -> None:

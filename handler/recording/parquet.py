@@ -1,4 +1,4 @@
-"""Columns to and from Parquet and CSV: the only module that uses Arrow. Import it late: it takes 50 MB.
+"""Columns to and from Parquet and CSV: the only module of recordings that uses Arrow. Import it late: it takes 50 MB.
 
 Words are dictionary-encoded. Numbers are split by bytes, which together with the order of the rows and zstd makes a
 sample of a few bytes. Null stands for a missing value.
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from config.errors import TrimtabError
 from config.units import Seconds
+from handler.recording.arrow_arrays import flags, numbers
 from handler.recording.rows import NO_REPLY, REPLIES, SampleRows, Text, UnreadRows, nothing, same
 
 _WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -194,26 +195,13 @@ def _numpy(name: str, array: Any) -> Any:  # noqa: ANN401  # as above
     if name == "reply":
         codes = {word: code for code, word in REPLIES.items()}
         meant = np.array([*(codes[word] for word in array.dictionary.to_pylist()), NO_REPLY], dtype=np.uint8)
-        return meant[_filled(array.indices, -1)]
+        return meant[numbers(array.indices, -1)]
     if pa.types.is_dictionary(array.type):
-        codes = _filled(array.indices, -1).astype(np.int32)
+        codes = numbers(array.indices, -1).astype(np.int32)
         return Text(codes=codes, words=tuple(array.dictionary.to_pylist()))
     if pa.types.is_boolean(array.type):
-        return _unpacked(array.buffers()[1], array)
-    return _filled(array, np.nan).astype(np.float64, copy=False)
-
-
-def _filled(array: Any, absent: float) -> Any:  # noqa: ANN401  # as above
-    """Return numbers with a mark for missing ones; Arrow's own method would load pandas, too."""
-    there, numbers = array.buffers()
-    whole = np.frombuffer(numbers, dtype=array.type.to_pandas_dtype(), count=array.offset + len(array))
-    column = whole[array.offset :]
-    return column if there is None else np.where(_unpacked(there, array), column, absent)
-
-
-def _unpacked(bits: Any, array: Any) -> Any:  # noqa: ANN401  # as above
-    whole = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=array.offset + len(array), bitorder="little")
-    return whole[array.offset :].astype(np.bool_)
+        return flags(array, absent=True)
+    return numbers(array, np.nan).astype(np.float64, copy=False)
 
 
 def _one_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,8 @@ import pyarrow.parquet as pq
 from collector.samples import Reply
 from config.model.catalogue import Catalogue
 from config.units import GroupId
-from handler.replay.samples import Index, Samples, Unreplayable, Words, joined, nothing, taken
+from handler.recording.arrow_arrays import flags, nulls, numbers
+from handler.replay.samples import Column, GrowingColumn, Index, Samples, Unreplayable, Words, joined, nothing, taken
 from handler.replay.tables import instant_of, is_number
 
 REQUIRED = ("timestamp", "group", "member", "counter", "value")
@@ -33,8 +35,8 @@ _TYPES = {
 _REPLIES = {reply.word: int(reply) for reply in Reply}
 _MISSED, _NONE_ASKED = "missed", "nobody"
 """Replies of `trimtab export series` for a tick whose samples were lost, or that had no member to ask."""
-_BLOCK = 8 << 20
-"""Bytes of CSV that are read at a time."""
+_BLOCK, _ROWS = 8 << 20, 1 << 16
+"""Bytes of CSV, and rows of Parquet, that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,11 @@ class ReplaySpan:
 class Gathered:
     """The rows that were read, and the names that were skipped."""
 
-    parts: list[Samples] = field(default_factory=list)
+    columns: dict[str, GrowingColumn] = field(default_factory=lambda: defaultdict(GrowingColumn))
+    """Of `Samples`; the rows of a piece come sorted by group."""
+    rows: int = 0
+    pieces: list[Index] = field(default_factory=list)
+    """Where the rows of each group begin in each piece, which end where those of the next begin: (group + 1,)."""
     groups: dict[str, int] = field(default_factory=dict)
     members: dict[str, int] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
@@ -80,8 +86,9 @@ def read_series(
         raise Unreplayable(f"{path}: {' '.join(str(error).split())[:200]}") from error
     except OSError as error:
         raise Unreplayable(f"{path} cannot be read: {error.strerror or error}") from error
-    if not gathered.parts:
+    if not gathered.columns:
         raise Unreplayable(f"{path}: no row has a declared group and counter within --since and --until")
+    pa.default_memory_pool().release_unused()  # what it read with, before the rows are copied
     return _samples(gathered), tuple(_caveats(path, gathered))
 
 
@@ -131,13 +138,13 @@ def _beginning(path: Path) -> tuple[Sequence[str], str | None]:
 
 
 def _parquet(path: Path) -> Iterator[Any]:
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         names = file.schema_arrow.names
         missing = [name for name in REQUIRED if name not in names]
         if missing:
             raise Unreplayable(f"{path}: column {', '.join(missing)} is missing; expected {', '.join(REQUIRED)}")
         wanted = [name for name in (*REQUIRED, *_FURTHER) if name in names]
-        for batch in file.iter_batches(batch_size=1 << 18, columns=wanted):
+        for batch in file.iter_batches(batch_size=_ROWS, columns=wanted):
             yield pa.RecordBatch.from_arrays([_as_declared(name, batch.column(name)) for name in wanted], wanted)
 
 
@@ -185,19 +192,18 @@ _ABSENT, _FOREIGN = -1, -2
 def _codes(column: Any, places: dict[str, int], known: Callable[[str], bool]) -> Index:  # noqa: ANN401  # as above
     words = column.dictionary.to_pylist()
     meant = [places.setdefault(word, len(places)) if known(word) else _FOREIGN for word in words]
-    indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    found: Index = np.array([*meant, _ABSENT], dtype=np.intp)[indices]
+    found: Index = np.array([*meant, _ABSENT], dtype=np.intp)[numbers(column.indices, -1)]
     return found
 
 
 def _strange(column: Any, codes: Index, wanted: Any) -> set[str]:  # noqa: ANN401  # as above
     rows = np.flatnonzero((codes == _FOREIGN) & wanted)
-    indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)[rows]
+    indices = numbers(column.indices, -1)[rows]
     return {column.dictionary[int(index)].as_py() for index in np.unique(indices)}
 
 
 def _numbers(column: Any) -> Any:  # noqa: ANN401  # as above
-    return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    return numbers(column.cast(pa.float64()), np.nan)
 
 
 def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
@@ -205,7 +211,7 @@ def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
         raise _Doubt("a row has no timestamp")
     if pa.types.is_dictionary(column.type):
         known = np.array([instant_of(word) for word in column.dictionary.to_pylist()] or [0.0])
-        at = known[column.indices.to_numpy(zero_copy_only=False)]
+        at = known[numbers(column.indices, -1)]
     else:
         at = _numbers(column)
     if not np.isfinite(at).all():
@@ -216,15 +222,14 @@ def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
 def _replies(columns: dict[str, Any], count: int) -> tuple[Any, Any]:
     """Return the reply of each row, and whether its tick was lost. Without replies, an empty value is silence."""
     value = _numbers(columns["value"])
-    empty = columns["value"].is_null().to_numpy(zero_copy_only=False)
-    silent = np.where(empty, int(Reply.TIMEOUT), int(Reply.MALFORMED))
+    silent = np.where(nulls(columns["value"]), int(Reply.TIMEOUT), int(Reply.MALFORMED))
     reply = np.where(np.isfinite(value), int(Reply.OK), silent).astype(np.uint8)
     if "reply" not in columns:
         return reply, np.zeros(count, dtype=np.bool_)
     words = columns["reply"].dictionary.to_pylist()
     if strange := set(words) - {*_REPLIES, _MISSED, _NONE_ASKED}:
         raise _Doubt(f"{min(strange)!r} is not a reply")
-    indices = columns["reply"].indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    indices = numbers(columns["reply"].indices, -1)
     replies = np.array([*(_REPLIES.get(word, int(Reply.TIMEOUT)) for word in words), 0], dtype=np.uint8)[indices]
     failed = (indices >= 0) & (replies != Reply.OK)
     missed = np.array([*(word == _MISSED for word in words), False])[indices]
@@ -238,42 +243,49 @@ def _keep(
     read: dict[str, Any],
     columns: Any,  # noqa: ANN401  # as above
 ) -> None:
-    group, member, counter = (each[rows].astype(np.int32) for each in codes)
+    rows = rows[np.argsort(codes[0][rows], kind="stable")]
     counted = np.ones(len(read["at"]), dtype=np.bool_)
     if "counted" in columns:
-        counted = columns["counted"].fill_null(True).to_numpy(zero_copy_only=False)
+        counted = flags(columns["counted"], absent=True)
     reply = read["reply"][rows]
-    into.parts.append(
-        Samples(
-            group=Words(codes=group, words=()),
-            member=Words(codes=member, words=()),
-            counter=Words(codes=counter, words=()),
-            at=read["at"][rows],
-            value=np.where(reply == Reply.OK, read["value"][rows], 0.0),
-            reply=reply,
-            counted=counted[rows],
-            steady=taken(read["steady"], rows),
-            replied_at=taken(read["replied_at"], rows),
-            uptime=taken(read["uptime"], rows),
-        )
-    )
+    found = {
+        **{name: each[rows].astype(np.int32) for name, each in zip(("group", "member", "counter"), codes, strict=True)},
+        "at": read["at"][rows],
+        "value": np.where(reply == Reply.OK, read["value"][rows], 0.0),
+        "reply": reply,
+        "counted": counted[rows],
+        **{name: taken(read[name], rows) for name in ("steady", "replied_at", "uptime")},
+    }
+    into.pieces.append(into.rows + np.searchsorted(found["group"], np.arange(len(into.groups) + 1)))
+    into.rows += len(rows)
+    for name, column in found.items():
+        into.columns[name].append(column)
 
 
 def _samples(gathered: Gathered) -> Samples:
-    parts, gathered.parts = gathered.parts, []
+    """Put the rows in the order of groups, a column at a time: a month of some groups has millions of rows."""
+    pieces = [
+        slice(int(places[group]), int(places[group + 1]))
+        for group in range(len(gathered.groups))
+        for places in gathered.pieces
+        if group + 1 < len(places) and places[group] < places[group + 1]
+    ]
 
-    def words(name: str, places: dict[str, int]) -> Words:
-        return Words(codes=np.concatenate([getattr(part, name).codes for part in parts]), words=tuple(places))
+    def column(name: str) -> Column:
+        rows = gathered.columns.pop(name).taken()
+        return joined([rows[piece] for piece in pieces])
 
-    columns = {
-        name: joined([getattr(part, name) for part in parts])
-        for name in ("at", "value", "reply", "counted", "steady", "replied_at", "uptime")
-    }
     return Samples(
-        group=words("group", gathered.groups),
-        member=words("member", gathered.members),
-        counter=words("counter", gathered.counters),
-        **columns,
+        group=Words(codes=column("group"), words=tuple(gathered.groups)),
+        member=Words(codes=column("member"), words=tuple(gathered.members)),
+        counter=Words(codes=column("counter"), words=tuple(gathered.counters)),
+        at=column("at"),
+        value=column("value"),
+        reply=column("reply"),
+        counted=column("counted"),
+        steady=column("steady"),
+        replied_at=column("replied_at"),
+        uptime=column("uptime"),
     )
 
 

@@ -64,7 +64,7 @@ def replay_recorded(
         courses: the events of every group; empty: there are none.
         note: called with the number of group-ticks replayed since its last call.
     """
-    first_at = Instant(float(cohort.samples.at[0]))
+    first_at = cohort.first_at
     followers = {
         group: Follower(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups
     }
@@ -157,7 +157,7 @@ class Follower:
         self.group = catalogue.groups[group]
         self.parted: ReplayDifference | None = None
         self._catalogue = catalogue
-        self._sizes = None if sizes is None else sizes.tolist()
+        self._sizes = sizes
         self._courses = courses
         self._course = courses.get(group, Course(()))
         self._givens = Givens(self._course.givens, first_at)
@@ -235,18 +235,24 @@ class Follower:
     def _pass_over(self, number: int, wall: Floats) -> None:
         """Count ticks at which nothing happens, up to where the fleets differ."""
         busy, size, ticks = self.chain.pass_over(len(wall)), self.chain.state.desired, len(wall)
-        recorded = [self._recorded(number + tick, Instant(at)) for tick, at in enumerate(wall.tolist())]
-        if size is not None and recorded.count(size) < ticks:
-            for tick, found in enumerate(recorded):
-                self.parted = None if found is None else self._comparison.look(Instant(float(wall[tick])), size, found)
-                if self.parted is not None:
-                    ticks = tick + 1
-                    break
+        if self._course.sized or self._sizes is None or (self._sizes[number : number + ticks] != size).any():
+            ticks = self._compare(number, wall)
         elif size is not None:
             self._comparison.look(Instant(float(wall[-1])), size, size)
         self._ticks += ticks
         self._meter.ticks(wall[:ticks], size, busy[:ticks])
         self._seen_at = Instant(float(wall[-1]))
+
+    def _compare(self, number: int, wall: Floats) -> int:
+        """Compare the two fleets at each of these ticks; return how many of them count."""
+        size = self.chain.state.desired
+        for tick, at in enumerate(wall.tolist()):
+            recorded = self._recorded(number + tick, at)
+            if recorded is not None and size is not None:
+                self.parted = self._comparison.look(at, size, recorded)
+            if self.parted is not None:
+                return tick + 1
+        return len(wall)
 
     def _undisturbed(self, wall: Floats) -> int:
         """Return how many of these ticks come before the next event; they rise."""
@@ -314,7 +320,7 @@ class Follower:
     def _keep(self, decision: Decision, number: int) -> None:
         if decision.desired_from is not None and decision.desired_to is not None and decision.changed:
             self._spent.append((decision.at.wall, max(decision.desired_to - decision.desired_from, 0)))
-        base = None if self._sizes is None else max(self._sizes[number], self.group.minimum)
+        base = None if self._sizes is None else max(int(self._sizes[number]), self.group.minimum)
         line = line_of(decision, base)
         if line is not None:
             self._lines.append(line)
@@ -322,7 +328,7 @@ class Follower:
     def _recorded(self, number: int, at: Instant) -> int | None:
         if self._course.sized:
             return self._course.size(at)
-        return None if self._sizes is None else self._sizes[number]
+        return None if self._sizes is None else int(self._sizes[number])
 
     def _in_turn(self, number: int, at: Instant) -> Fleet:
         """Return the fleet, with the order of its service's groups."""
@@ -340,7 +346,7 @@ class Follower:
         return peer(self.group, self.chain.state, self._fleet(number, at), at)
 
     def _fleet(self, number: int, at: Instant) -> Fleet:
-        asked = None if self._sizes is None else self._sizes[number]
+        asked = None if self._sizes is None else int(self._sizes[number])
         in_service = self._course.in_service(at)
         desired = self.chain.state.desired or 0
         serving = in_service if in_service is not None else desired if asked is None else asked

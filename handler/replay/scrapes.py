@@ -13,22 +13,33 @@ import numpy as np
 from collector.samples import Layout, Reply, Scrape, Series
 from config.model.catalogue import Catalogue, Mode
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
-from handler.replay.samples import Column, Index, Samples, Words, joined, ranks, taken
+from handler.replay.samples import Column, Index, Samples, Words, compact, joined, ranks, taken
 from handler.replay.ticks import Ticks, ticks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordedCohort:
-    """Groups of one interval that were polled at the same instants: their rows, and the sizes in these."""
+    """Groups of one interval that were polled at the same instants: their polls, and the sizes in these."""
 
     interval: Seconds
-    groups: tuple[GroupId, ...]
-    samples: Samples
-    """Poll by poll, each sorted by group, counter and member."""
-    starts: Index
-    """(tick,)"""
+    ticks: Mapping[GroupId, Ticks]
+    """Groups come sorted."""
     sizes: Mapping[GroupId, Index]
     """(tick,) members that were asked. Only groups with recorded members."""
+
+    @property
+    def groups(self) -> tuple[GroupId, ...]:
+        """Return the groups."""
+        return tuple(self.ticks)
+
+    @property
+    def first_at(self) -> Instant:
+        """Return when the first poll began."""
+        return Instant(float(next(iter(self.ticks.values())).samples.at[0]))
+
+    def __len__(self) -> int:
+        """Return the number of polls."""
+        return len(next(iter(self.ticks.values())).starts)
 
 
 class Poll(NamedTuple):
@@ -50,14 +61,15 @@ def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, T
     Raises:
         Unreplayable: as `handler.replay.ticks.ticks_of`.
     """
-    order = np.argsort(samples.group.codes, kind="stable")
-    bounds = np.searchsorted(samples.group.codes[order], np.arange(len(samples.group.words) + 1))
+    if (samples.group.codes[1:] < samples.group.codes[:-1]).any():
+        samples = samples.take(np.argsort(samples.group.codes, kind="stable"))
+    bounds = np.searchsorted(samples.group.codes, np.arange(len(samples.group.words) + 1)).tolist()
     ticks: dict[GroupId, Ticks] = {}
     for code, name in sorted(enumerate(samples.group.words), key=lambda pair: pair[1]):
-        rows = order[bounds[code] : bounds[code + 1]]
-        if rows.size:
+        first, last = bounds[code], bounds[code + 1]
+        if first < last:
             group = GroupId(name)
-            ticks[group] = ticks_of(samples.take(rows), catalogue.groups[group].interval)
+            ticks[group] = ticks_of(samples.between(first, last), catalogue.groups[group].interval)
     return ticks
 
 
@@ -66,8 +78,7 @@ def alike(
 ) -> Iterator[tuple[Seconds, Mapping[GroupId, Ticks]]]:
     """Put groups that were polled together into cohorts, one for each of ``parts`` processes.
 
-    Groups of one service take turns, so they stay in one cohort; any other division gives the same result. So the size
-    of a cohort is bounded, to save memory.
+    Groups of one service take turns, so they stay in one cohort; any other division gives the same result.
 
     Yields:
         The interval, and the groups of one cohort.
@@ -77,10 +88,8 @@ def alike(
         if catalogue.groups[group].mode is not Mode.OFF:
             together.setdefault(beat_of(catalogue, group, each), []).append(group)
     for (interval, _), groups in together.items():
-        rows = sum(len(ticks[group].samples) for group in groups)
-        pieces = parts * -(-rows // (parts * _ROWS))
         units = _units(catalogue, groups)
-        for dealt in (units[piece::pieces] for piece in range(pieces)):
+        for dealt in (units[part::parts] for part in range(parts)):
             if dealt:
                 yield interval, {group: ticks[group] for group in sorted(chain.from_iterable(dealt))}
 
@@ -100,16 +109,10 @@ def _units(catalogue: Catalogue, groups: Sequence[GroupId]) -> list[list[GroupId
     return list(units.values())
 
 
-_ROWS = 6_000_000
-"""Rows of a cohort: a third of a gigabyte, held several times while it is put together."""
-
-
 def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> RecordedCohort:
-    """Concatenate the polls of groups that were polled together."""
-    groups = tuple(parts)
+    """Make a cohort of groups that were polled together."""
     sizes = {group: size for group, part in parts.items() if (size := _sizes(part)) is not None}
-    samples, starts = _put_together(list(parts.values()))
-    return RecordedCohort(interval=interval, groups=groups, samples=samples, starts=starts, sizes=sizes)
+    return RecordedCohort(interval=interval, ticks=parts, sizes=sizes)
 
 
 def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
@@ -144,13 +147,28 @@ def _joined(parts: Sequence[Samples], order: Index) -> Samples:
 
 def _sizes(ticks: Ticks) -> Index | None:
     """Return (tick,) how many members were asked; ``None``: no row names a member."""
-    member = ranks(ticks.samples.member)
-    if not member.any():
+    if not (ticks.samples.member.codes >= 0).any():
         return None
+    spans = _spans(len(ticks.starts), len(ticks.samples))
+    return compact(np.concatenate([_asked(ticks.part(first, last)) for first, last in spans]))
+
+
+def _asked(ticks: Ticks) -> Index:
+    member = ranks(ticks.samples.member)
     tick = np.repeat(np.arange(len(ticks.starts)), ticks.ends - ticks.starts)
     named = member > 0
-    pairs = np.unique(tick[named] * (member.max() + 1) + member[named])
-    return np.bincount(pairs // (member.max() + 1), minlength=len(ticks.starts)).astype(np.intp)
+    pairs = np.unique(tick[named] * (len(ticks.samples.member.words) + 1) + member[named])
+    return np.bincount(pairs // (len(ticks.samples.member.words) + 1), minlength=len(ticks.starts)).astype(np.intp)
+
+
+_ROWS = 2**18
+"""Rows that are worked on together: a month of some groups has millions."""
+
+
+def _spans(polls: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Divide polls, with so many rows in all, into spans: the first poll of each, and the one after its last."""
+    length = max(_ROWS * polls // rows, 1)
+    return ((first, min(first + length, polls)) for first in range(0, polls, length))
 
 
 def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[Poll]:
@@ -160,39 +178,40 @@ def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[
         cohort: what was recorded.
         begun: when daemons started, oldest first.
     """
-    lives = 0
-    samples = cohort.samples
+    lives, layouts = 0, dict[bytes, Layout]()
+    rows = sum(len(each.samples) for each in cohort.ticks.values())
+    for first, last in _spans(len(cohort), rows):
+        parts = [each.part(first, last) for each in cohort.ticks.values()]
+        for number, scrape in enumerate(_scrapes(*_put_together(parts), layouts), first):
+            before, lives = lives, bisect_left(begun, scrape.at.wall)
+            yield Poll(number, scrape, begun[lives - 1] if lives > before else None)
+
+
+def _scrapes(samples: Samples, starts: Index, layouts: dict[bytes, Layout]) -> Iterator[Scrape]:
     keys = (samples.group.codes.astype(np.int64) << 42) + ((samples.counter.codes.astype(np.int64) + 1) << 26)
     keys += ((samples.member.codes.astype(np.int64) + 1) << 1) + samples.counted
     steady = np.where(np.isnan(samples.steady), samples.at, samples.steady)
     replied_at = np.where(np.isnan(samples.replied_at), steady, samples.replied_at)
     replied_at[samples.reply != Reply.OK] = 0.0
-    asked = samples.counter.codes >= 0
-    starts = cohort.starts.tolist()
-    layouts: dict[bytes, Layout] = {}
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(samples)], strict=True)):
-        rows = slice(start, end) if asked[start:end].all() else start + np.flatnonzero(asked[start:end])
+    asked, places = samples.counter.codes >= 0, starts.tolist()
+    every, began, steadily = bool(asked.all()), samples.at[starts].tolist(), steady[starts].tolist()
+    for start, end, wall, now in zip(places, [*places[1:], len(samples)], began, steadily, strict=True):
+        rows = slice(start, end) if every else start + np.flatnonzero(asked[start:end])
         key = keys[rows].tobytes()
         layout = layouts.get(key)
         if layout is None:
             layout = _remembered(layouts, key, _layout(samples, rows))
-        at = Moment(wall=Instant(float(samples.at[start])), steady=Monotonic(float(steady[start])))
-        before, lives = lives, bisect_left(begun, at.wall)
-        yield Poll(
-            number,
-            Scrape(
-                layout=layout,
-                at=at,
-                value=samples.value[rows],
-                replied_at=replied_at[rows],
-                uptime=samples.uptime[rows],
-                reply=samples.reply[rows],
-            ),
-            begun[lives - 1] if lives > before else None,
+        yield Scrape(
+            layout=layout,
+            at=Moment(wall=Instant(wall), steady=Monotonic(now)),
+            value=samples.value[rows],
+            replied_at=replied_at[rows],
+            uptime=samples.uptime[rows],
+            reply=samples.reply[rows],
         )
 
 
-_TOGETHER = 256
+_TOGETHER = 1024
 """Polls: enough that the array operations of a poll cost almost nothing."""
 
 _READINGS = 2**17

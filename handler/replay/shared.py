@@ -68,7 +68,7 @@ def replay_shared(  # what a replay is about, and how it goes
     Raises:
         Unreplayable: the recording does not have a group's number of members.
     """
-    first_at = Instant(float(cohort.samples.at[0]))
+    first_at = cohort.first_at
     sharers = {group: _Sharer(catalogue, group, cohort, courses, first_at, boot) for group in cohort.groups}
     teams_of(list(sharers.values()))
     replay = _SharedReplay(catalogue, sharers, note, ahead)
@@ -245,4 +245,4 @@ class _Sharer(Follower):
 
     def _serving(self, number: int, at: Instant) -> int:
         """Return how many members were in service in the recording."""
-        return serving_in(self._course, None if self._sizes is None else self._sizes[number], at) or 0
+        return serving_in(self._course, None if self._sizes is None else int(self._sizes[number]), at) or 0

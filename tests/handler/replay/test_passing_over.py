@@ -62,7 +62,7 @@ def a_cohort(catalogue: Catalogue, seed: int, *, missed: float = 0.0) -> Recorde
 def judged_one_by_one(
     catalogue: Catalogue, cohort: RecordedCohort, courses: Mapping[GroupId, Course]
 ) -> tuple[Run, ...]:
-    first_at = Instant(float(cohort.samples.at[0]))
+    first_at = cohort.first_at
     followers = [EveryTick(catalogue, group, cohort.sizes.get(group), courses, first_at) for group in cohort.groups]
     aggregator, number = Aggregator(catalogue, cohort.groups), 0
     for polls in bundles_of(cohort):
