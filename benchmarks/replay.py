@@ -82,7 +82,9 @@ def _measured(values: tuple[float, float], days: float) -> tuple[Cost, Cost]:
 
 
 def _replay(catalogue: Catalogue, samples: Samples, count: int) -> None:
-    runs = recorded_runs(catalogue, ticks_by_group(catalogue, samples), {}, processes=1)
+    ticks = ticks_by_group(catalogue, samples)
+    del samples
+    runs = recorded_runs(catalogue, ticks, {}, processes=1)
     assert sum(each.ticks for each in runs) == count
 
 

@@ -65,6 +65,10 @@ class Samples:
         """Return the rows from ``first`` until just before ``last``, without copying them."""
         return self._each(lambda column: column[first:last])
 
+    def compact(self) -> Samples:
+        """Return the same rows in less memory: a column that has one value in them stores it once."""
+        return self._each(compact)
+
     def _each(self, change: Callable[[npt.NDArray[np.generic]], object]) -> Samples:
         columns: dict[str, object] = {}
         for field in dataclasses.fields(self):
@@ -90,7 +94,7 @@ def compact(column: Column) -> Column:
         return column
     least, most = column.min(), column.max()
     kinds = (each for each in (np.int8, np.int16) if np.iinfo(each).min <= least and most <= np.iinfo(each).max)
-    return column.astype(next(kinds, column.dtype))
+    return column.astype(next(kinds, column.dtype), copy=False)
 
 
 class GrowingColumn:

@@ -13,7 +13,7 @@ import numpy as np
 from collector.samples import Layout, Reply, Scrape, Series
 from config.model.catalogue import Catalogue, Mode
 from config.units import CounterId, GroupId, Instant, MemberName, Moment, Monotonic, Seconds
-from handler.replay.samples import Column, Index, Samples, Words, compact, joined, ranks, taken
+from handler.replay.samples import Column, Index, Places, Samples, Words, compact, joined, ranks, taken
 from handler.replay.ticks import Ticks, ticks_of
 
 
@@ -61,15 +61,17 @@ def ticks_by_group(catalogue: Catalogue, samples: Samples) -> Mapping[GroupId, T
     Raises:
         Unreplayable: as `handler.replay.ticks.ticks_of`.
     """
+    if not len(samples):
+        return {}
     if (samples.group.codes[1:] < samples.group.codes[:-1]).any():
         samples = samples.take(np.argsort(samples.group.codes, kind="stable"))
-    bounds = np.searchsorted(samples.group.codes, np.arange(len(samples.group.words) + 1)).tolist()
+    codes, words = samples.group.codes, samples.group.words
+    begins = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist()]
+    ends = [*begins[1:], len(samples)]
+    rows = sorted((GroupId(words[codes[first]]), first, last) for first, last in zip(begins, ends, strict=True))
     ticks: dict[GroupId, Ticks] = {}
-    for code, name in sorted(enumerate(samples.group.words), key=lambda pair: pair[1]):
-        first, last = bounds[code], bounds[code + 1]
-        if first < last:
-            group = GroupId(name)
-            ticks[group] = ticks_of(samples.between(first, last), catalogue.groups[group].interval)
+    for group, first, last in rows:
+        ticks[group] = ticks_of(samples.between(first, last).compact(), catalogue.groups[group].interval)
     return ticks
 
 
@@ -115,12 +117,12 @@ def cohort_of(interval: Seconds, parts: Mapping[GroupId, Ticks]) -> RecordedCoho
     return RecordedCohort(interval=interval, ticks=parts, sizes=sizes)
 
 
-def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Index]:
+def _put_together(parts: Sequence[Ticks]) -> tuple[Samples, Places]:
     if len(parts) == 1:
         return parts[0].samples, parts[0].starts
     number = np.concatenate([np.repeat(np.arange(len(part.starts)), part.ends - part.starts) for part in parts])
     order = np.argsort(number, kind="stable")  # groups are sorted, and so is each group's poll
-    starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.intp)
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1)).astype(np.int32)
     return _joined([part.samples for part in parts], order), starts
 
 
@@ -161,7 +163,7 @@ def _asked(ticks: Ticks) -> Index:
     return np.bincount(pairs // (len(ticks.samples.member.words) + 1), minlength=len(ticks.starts)).astype(np.intp)
 
 
-_ROWS = 2**18
+_ROWS = 2**16
 """Rows that are worked on together: a month of some groups has millions."""
 
 
@@ -187,7 +189,7 @@ def polls_of(cohort: RecordedCohort, begun: Sequence[Instant] = ()) -> Iterator[
             yield Poll(number, scrape, begun[lives - 1] if lives > before else None)
 
 
-def _scrapes(samples: Samples, starts: Index, layouts: dict[bytes, Layout]) -> Iterator[Scrape]:
+def _scrapes(samples: Samples, starts: Places, layouts: dict[bytes, Layout]) -> Iterator[Scrape]:
     keys = (samples.group.codes.astype(np.int64) << 42) + ((samples.counter.codes.astype(np.int64) + 1) << 26)
     keys += ((samples.member.codes.astype(np.int64) + 1) << 1) + samples.counted
     steady = np.where(np.isnan(samples.steady), samples.at, samples.steady)

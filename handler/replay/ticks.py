@@ -21,7 +21,7 @@ import numpy as np
 
 from collector.samples import Floats
 from config.units import Seconds
-from handler.replay.samples import Index, Samples, Unreplayable, ranks
+from handler.replay.samples import Index, Places, Samples, Unreplayable, ranks
 
 _TICK = 0.95
 """Of an interval: polls may come this much early. As in `trigger.conditions.timers`, jitter loses no tick."""
@@ -38,7 +38,7 @@ class Ticks:
     """One group's rows by poll, each poll's sorted by counter and member."""
 
     samples: Samples
-    starts: Index
+    starts: Places
     """(tick,) where each poll's rows begin."""
     cadence: Seconds | None
     """The usual time between two readings of a series; ``None``: no series has two."""
@@ -50,8 +50,9 @@ class Ticks:
 
     def part(self, first: int, last: int) -> Ticks:
         """Return the polls from ``first`` until just before ``last``, without copying their rows."""
-        rows = self.samples.between(int(self.starts[first]), int(self.ends[last - 1]))
-        return replace(self, samples=rows, starts=self.starts[first:last] - self.starts[first])
+        begins = int(self.starts[first])
+        ends = int(self.starts[last]) if last < len(self.starts) else len(self.samples)
+        return replace(self, samples=self.samples.between(begins, ends), starts=self.starts[first:last] - begins)
 
     def coarser_than(self, interval: Seconds) -> bool:
         """Tell whether the readings are too far apart for this interval: no hold ever grows, and windows have gaps."""
@@ -78,11 +79,11 @@ def ticks_of(samples: Samples, interval: Seconds) -> Ticks:
     taken = np.flatnonzero(tick >= 0)
     order = taken[np.lexsort((series[in_time][taken], tick[taken]))]
     numbers = tick[order]
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1)).astype(np.intp)
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1)).astype(np.int32)
     return Ticks(samples=samples.take(in_time[order]), starts=starts, cadence=cadence)
 
 
-def _in_order(at: Floats, series: Index, interval: Seconds) -> Index | None:
+def _in_order(at: Floats, series: Index, interval: Seconds) -> Places | None:
     """Return where polls begin, if rows come poll by poll, each of the same series; ``None``: they do not.
 
     This is what most files are, and takes no sorting, and no copy of the rows.
@@ -93,7 +94,7 @@ def _in_order(at: Floats, series: Index, interval: Seconds) -> Index | None:
     instants, rows = at.reshape(-1, width), series.reshape(-1, width)
     steady = (instants == instants[:, :1]).all() and (np.diff(instants[:, 0]) >= _TICK * interval).all()
     alike = (rows == rows[:1]).all() and (np.diff(rows[0]) > 0).all()
-    return np.arange(0, len(at), width, dtype=np.intp) if steady and alike else None
+    return np.arange(0, len(at), width, dtype=np.int32) if steady and alike else None
 
 
 def _by_series(samples: Samples, series: Index) -> Index:
