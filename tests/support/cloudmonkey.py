@@ -13,6 +13,8 @@ from typing import Any
 
 import cs
 
+from tests.support.waiting import PATIENT
+
 _REFUSED = re.compile(r"\(HTTP (\d+), error code \d+\) (.*)", re.DOTALL)
 
 
@@ -35,7 +37,7 @@ class Cloudmonkey:
         keys = ["-u", self.url, "-k", self.api_key, "-s", self.secret, "-o", "json"]
         done = subprocess.run(
             [self.program, *keys, *words],
-            check=False, env={"HOME": str(self.home)}, capture_output=True, text=True, timeout=60,
+            check=False, env={"HOME": str(self.home)}, capture_output=True, text=True, timeout=PATIENT,
         )  # fmt: skip
         if done.returncode == 0:
             return done.stdout

@@ -18,6 +18,7 @@ from handler.ports.orchestrator import Launch
 from tests.support.circuits import circuits_by
 from tests.support.cloudstack_wire import KEY, SECRET, CloudstackWire
 from tests.support.orchestrators import Clock
+from tests.support.waiting import PATIENT
 
 HERE, THERE = "k3f9ab", "zzzzzz"
 
@@ -28,7 +29,7 @@ def a_machine_recipe(**fields: Any) -> CloudstackRecipe:
 
 def a_cloudstack(endpoint: str, **fields: Any) -> CloudstackCloud:
     kept = {"api_key": SecretRef(env="KEY"), "secret": SecretRef(env="SECRET")}
-    return CloudstackCloud(**{"id": CloudId("prod"), "endpoint": endpoint, "timeout": 5.0, **kept, **fields})
+    return CloudstackCloud(**{"id": CloudId("prod"), "endpoint": endpoint, "timeout": PATIENT, **kept, **fields})
 
 
 @dataclass

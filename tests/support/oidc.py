@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import requests
 
+from tests.support.waiting import PATIENT
+
 
 @dataclass(frozen=True)
 class Provider:
@@ -22,32 +24,32 @@ class Provider:
     @property
     def issuer(self) -> str:
         """What it calls itself."""
-        return str(requests.get(f"{self.url}/.well-known/openid-configuration", timeout=10).json()["issuer"])
+        return str(requests.get(f"{self.url}/.well-known/openid-configuration", timeout=PATIENT).json()["issuer"])
 
     def know(self, subject: str, claims: Mapping[str, object]) -> None:
         """Have it claim this of a person."""
-        requests.put(f"{self.url}/users/{subject}", json=claims, timeout=10).raise_for_status()
+        requests.put(f"{self.url}/users/{subject}", json=claims, timeout=PATIENT).raise_for_status()
 
     def agreed(self, address: str, subject: str) -> str:
         """Prove to it that one is this person, as it asks at an address; returns where it leads the browser back to."""
-        answer = requests.post(address, data={"sub": subject}, allow_redirects=False, timeout=10)
+        answer = requests.post(address, data={"sub": subject}, allow_redirects=False, timeout=PATIENT)
         assert answer.status_code == 302, answer.text
         return answer.headers["Location"]
 
     def denied(self, address: str) -> str:
         """Refuse, and return where it leads the browser back to."""
-        answer = requests.post(address, data={"action": "deny"}, allow_redirects=False, timeout=10)
+        answer = requests.post(address, data={"action": "deny"}, allow_redirects=False, timeout=PATIENT)
         (state,) = parse_qs(urlsplit(address).query)["state"]
         return f"{answer.headers['Location']}&state={state}"  # which this one forgets (RFC 6749, 4.1.2.1)
 
     def logged_out(self, address: str) -> str:
         """Agree to a logout, as it asks at an address; returns where it leads the browser back to."""
-        page = requests.get(address, timeout=10)
+        page = requests.get(address, timeout=PATIENT)
         assert page.status_code == 200, page.text
         (action,) = re.findall(r'action="([^"]+)"', page.text)
         values = re.findall(r'name="([^"]+)"[^>]* value="([^"]*)"', page.text)
         form = {name: html.unescape(value) for name, value in values}
-        answer = requests.post(urljoin(address, action), data=form, allow_redirects=False, timeout=10)
+        answer = requests.post(urljoin(address, action), data=form, allow_redirects=False, timeout=PATIENT)
         assert answer.status_code == 302, answer.text
         return answer.headers["Location"]
 

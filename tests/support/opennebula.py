@@ -19,6 +19,7 @@ from handler.ports.orchestrator import Launch
 from tests.support.circuits import circuits_by
 from tests.support.opennebula_wire import DONE, PASSWORD, USER, OpennebulaWire
 from tests.support.orchestrators import Clock
+from tests.support.waiting import PATIENT
 
 HERE, THERE = "k3f9ab", "zzzzzz"
 
@@ -29,7 +30,7 @@ def a_template_recipe(*, extra: Extra = (), **fields: Any) -> OpennebulaRecipe:
 
 def an_opennebula(endpoint: str, **fields: Any) -> OpennebulaCloud:
     kept = {"user": USER, "password": SecretRef(env="PASSWORD")}
-    return OpennebulaCloud(**{"id": CloudId("prod"), "endpoint": endpoint, "timeout": 5.0, **kept, **fields})
+    return OpennebulaCloud(**{"id": CloudId("prod"), "endpoint": endpoint, "timeout": PATIENT, **kept, **fields})
 
 
 @dataclass

@@ -21,6 +21,7 @@ from tests.support.openstack_nova_wire import Glance, Nova, Things
 from tests.support.openstack_parts_wire import Cinder, PartsNeutron
 from tests.support.openstack_wire import CREDENTIAL, SECRET, OpenstackWire
 from tests.support.orchestrators import Clock
+from tests.support.waiting import PATIENT
 
 HERE, THERE = "k3f9ab", "zzzzzz"
 
@@ -31,7 +32,7 @@ def a_server_recipe(**fields: Any) -> OpenstackRecipe:
 
 def an_access(auth_url: str, **fields: Any) -> OpenstackAccess:
     credential = ApplicationCredential(auth_url=auth_url, id=CREDENTIAL, secret=SecretRef(env="SECRET"))
-    return OpenstackAccess(**{"credentials": credential, "timeout": 10.0, **fields})
+    return OpenstackAccess(**{"credentials": credential, "timeout": PATIENT, **fields})
 
 
 def an_openstack(auth_url: str, **fields: Any) -> OpenstackCloud:
