@@ -229,7 +229,7 @@ class Store(
         ...
 
     def flush(self) -> None:
-        """Write spans that were only extended in memory."""
+        """Write spans that were only extended in memory; of a large fleet some, those that wait for longest."""
         ...
 
     def answered(self, group: GroupId, request: str) -> StoredAnswer | None:

@@ -88,9 +88,9 @@ class Recorder:
             self._book.extend(repeated)
             self._refusals.update(refusals)
 
-    def flush(self) -> None:
-        """Write every span that is ahead of its row."""
-        with self._book.holding(self._book.behind()) as groups:
+    def flush(self, at_most: int | None = None) -> None:
+        """Write every span that is ahead of its row, or so many that have been so for longest."""
+        with self._book.holding(self._book.behind(at_most)) as groups:
             last = {group: span for group in groups & self._book.behind() if (span := self._book.last(group))}
             if last:
                 self._writer.do(lambda connection: _write_ends(connection, tuple(last.values())))

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from config.units import GroupId, Instant
 from handler.ports.stored import RepeatedTick, StoredTick, TickSpan
@@ -91,7 +92,8 @@ class Book:
         self._last: dict[GroupId, OpenSpan] = {}
         self._further: dict[GroupId, Extension] = {}
         """Beyond the last spans."""
-        self._behind: set[GroupId] = set()
+        self._behind: dict[GroupId, None] = {}
+        """Those that have been behind for longest come first."""
         self._held: set[GroupId] = set()
         self._released = threading.Condition()
 
@@ -114,10 +116,10 @@ class Book:
             span, further = self._last.get(group), self._further.get(group)
             return span if span is None or further is None else span.reaching(further)
 
-    def behind(self) -> frozenset[GroupId]:
-        """Return the groups whose row on disk is behind memory."""
+    def behind(self, at_most: int | None = None) -> frozenset[GroupId]:
+        """Return the groups whose row on disk is behind memory, or so many that have been so for longest."""
         with self._released:
-            return frozenset(self._behind)
+            return frozenset(islice(self._behind, at_most))
 
     def plan(self, ticks: Sequence[StoredTick]) -> SpanWrite:
         """Return the changes that ``ticks`` make, in their order, without applying them."""
@@ -147,7 +149,7 @@ class Book:
                     further.add(at, values)
                 elif group in self._last:
                     self._further[group] = Extension(at, values)
-                    self._behind.add(group)
+                    self._behind.setdefault(group)
 
     def confirm(self, last: Mapping[GroupId, OpenSpan], written: frozenset[GroupId]) -> None:
         """Apply changes. The rows of the ``written`` groups are on disk as they are now, the others' not."""
@@ -155,15 +157,16 @@ class Book:
             for group, span in last.items():
                 self._last[group] = replace(span, on_disk=True) if group in written else span
                 self._further.pop(group, None)
-            self._behind.update(last)
-            self._behind -= written
+                self._behind.setdefault(group)
+            for group in written:
+                self._behind.pop(group, None)
 
     def forget(self, group: GroupId) -> None:
         """Forget a deleted group; its rows stay as they are."""
         with self._released:
             self._last.pop(group, None)
             self._further.pop(group, None)
-            self._behind.discard(group)
+            self._behind.pop(group, None)
 
     def _opened(self, tick: StoredTick, form: Hashable) -> OpenSpan:
         values = _values(tick.explanation)

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from config.errors import StoreError
 from config.units import GroupId
+from handler.store import sql_store
 from handler.store.schema import spans
 from tests.support.store import WEB, a_definition, a_state, a_tick, an_answer, an_explanation, at, opened
 from trigger.reasons import Reason
@@ -69,6 +70,39 @@ def test_ticks_in_memory_are_written_by_flush(file):
     assert (other.span_at(WEB, at(30)).ticks, other.span_at(WEB, at(30)).least) == (2, (10.0,))
     other.close()
     store.close()
+
+
+def test_of_a_large_fleet_a_flush_writes_what_waits_for_longest(file, monkeypatch):
+    monkeypatch.setattr(sql_store, "AT_A_FLUSH", 2)
+    store = opened(file)
+    groups = [GroupId(f"g{number}") for number in range(3)]
+    for second in (0, 30):
+        for group in groups:
+            store.record((a_tick(an_explanation(at(second), group=group)),))
+    other = opened(file)
+
+    store.flush()
+    assert [other.span_at(group, at(30)).ticks for group in groups] == [2, 2, 1]
+    store.record((a_tick(an_explanation(at(60), group=groups[0])),))
+    store.flush()
+
+    assert [other.span_at(group, at(60)).ticks for group in groups] == [3, 2, 2]
+    store.close()
+    other.close()
+
+
+def test_closing_writes_every_span(file, monkeypatch):
+    monkeypatch.setattr(sql_store, "AT_A_FLUSH", 1)
+    store = opened(file)
+    groups = [GroupId(f"g{number}") for number in range(3)]
+    for second in (0, 30):
+        for group in groups:
+            store.record((a_tick(an_explanation(at(second), group=group)),))
+    store.close()
+
+    other = opened(file)
+    assert [other.span_at(group, at(30)).ticks for group in groups] == [2, 2, 2]
+    other.close()
 
 
 def test_flushing_twice_writes_once(store):
