@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import assert_never
 
 from config.model.catalogue import Group
@@ -75,7 +76,7 @@ def ended(state: GroupState, alert: AlertId, key: str, now: Instant) -> GroupSta
 
 def lasting(state: GroupState, now: Instant) -> GroupState:
     """Drop signals that are over; the same object if there are none."""
-    if not state.signals or all(signal.until > now for signal in state.signals):
+    if not state.signals or min(map(_until, state.signals)) > now:
         return state
     return _with(state, state.signals, now)
 
@@ -85,11 +86,11 @@ def outlasting(state: GroupState) -> GroupState:
 
     Every decision on the state is the same, now and later, until an alert begins or ends.
     """
-    longest: dict[tuple[AlertId, SignalKind, int | None], Signal] = {}
+    longest: dict[tuple[AlertId, int, int | None], Signal] = {}
     for each in state.signals:
-        known = longest.setdefault((each.alert, each.kind, each.size), each)
-        if each.until >= known.until:
-            longest[each.alert, each.kind, each.size] = each
+        name = each.alert, id(each.kind), each.size  # a kind is hashed by Python's own code, which takes longer
+        if each.until >= longest.setdefault(name, each).until:
+            longest[name] = each
     if len(longest) == len(state.signals):
         return state
     return replace(state, signals=in_order(longest.values()))
@@ -104,7 +105,8 @@ def floor_of(group: Group, signals: Collection[Signal]) -> int:
     """Return the least size that alerts allow: the greatest of min and their floors, never above max."""
     if not signals:
         return group.minimum
-    floors = (signal.size or 0 for signal in signals if signal.kind is SignalKind.FLOOR)
+    kind = SignalKind.FLOOR
+    floors = [signal.size or 0 for signal in signals if signal.kind is kind]
     return max(group.minimum, min(max(floors, default=0), group.maximum))
 
 
@@ -128,3 +130,6 @@ def _with(state: GroupState, signals: Iterable[Signal], now: Instant) -> GroupSt
 
 def _name(signal: Signal) -> tuple[str, str, str]:
     return signal.alert, signal.key, signal.kind.value
+
+
+_until = attrgetter("until")

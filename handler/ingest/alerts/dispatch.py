@@ -46,6 +46,8 @@ def applied(state: GroupState, meanings: Iterable[Meaning], now: Instant) -> Gro
 
 def _bounded(state: GroupState, signal: Signal) -> Signal:
     """The signal, or, with too many of its kind, one that stands for all the rest."""
+    if len(state.signals) < SIGNALS_AT_MOST:
+        return signal
     keys = {known.key for known in state.signals if known.alert == signal.alert and known.kind is signal.kind}
     return signal if signal.key in keys or len(keys) < SIGNALS_AT_MOST else replace(signal, key=MORE)
 
