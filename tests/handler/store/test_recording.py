@@ -72,13 +72,19 @@ def test_ticks_in_memory_are_written_by_flush(file):
     store.close()
 
 
-def test_of_a_large_fleet_a_flush_writes_what_waits_for_longest(file, monkeypatch):
-    monkeypatch.setattr(sql_store, "AT_A_FLUSH", 2)
-    store = opened(file)
+def three_that_go_on(store):
+    """Groups whose second tick says what their first one did: their rows on disk are behind."""
     groups = [GroupId(f"g{number}") for number in range(3)]
     for second in (0, 30):
         for group in groups:
             store.record((a_tick(an_explanation(at(second), group=group)),))
+    return groups
+
+
+def test_of_a_large_fleet_a_flush_writes_what_waits_for_longest(file, monkeypatch):
+    monkeypatch.setattr(sql_store, "AT_A_FLUSH", 2)
+    store = opened(file)
+    groups = three_that_go_on(store)
     other = opened(file)
 
     store.flush()
@@ -94,10 +100,7 @@ def test_of_a_large_fleet_a_flush_writes_what_waits_for_longest(file, monkeypatc
 def test_closing_writes_every_span(file, monkeypatch):
     monkeypatch.setattr(sql_store, "AT_A_FLUSH", 1)
     store = opened(file)
-    groups = [GroupId(f"g{number}") for number in range(3)]
-    for second in (0, 30):
-        for group in groups:
-            store.record((a_tick(an_explanation(at(second), group=group)),))
+    groups = three_that_go_on(store)
     store.close()
 
     other = opened(file)
