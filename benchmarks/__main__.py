@@ -30,7 +30,9 @@ from benchmarks.report.results import Benched, Results
 FILE = Path(".trimtab-bench/figures.json")
 _ALL = "all"
 _ALONE = "--alone"
-_BY_PROCESSOR = ("replay", "daemon", "decide", "check", "plan", "growth", "store", "converge", "databases", "aggregate")
+_BY_PROCESSOR = (
+    "replay", "daemon", "decide", "check", "plan", "growth", "forecast", "store", "converge", "databases", "aggregate",
+)  # fmt: skip
 """Benchmarks that take one core, and whose goals are processor seconds, memory or bytes of their own processes.
 
 Two of them run at the same time, each kept to a core of its own; the longest come first. All others run alone.

@@ -87,6 +87,7 @@ class CatalogueSlots:
             report=reporter.ticked,
         )
         self._slots = [(slot, Aggregator(catalogue, slot.groups)) for slot in slots_of(catalogue, catalogue.groups)]
+        self._decider.forecasts.start(catalogue, [slot.groups for slot, _ in self._slots])
         self._runner = asyncio.Runner()
         self._began = began
 
