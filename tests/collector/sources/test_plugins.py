@@ -286,7 +286,7 @@ def test_a_plugin_that_ended_its_thread_gets_a_new_one(install: Install) -> None
     )
     install("once", once)
 
-    scrapes = polled([a_value("once")], times=2, timeout=0.3, members=["a"])
+    scrapes = polled([a_value("once")], times=2, members=["a"])
 
     assert [answers(scrape)["a", "v"] for scrape in scrapes] == [Reply.UNREACHABLE, 7.0]
 
