@@ -12,6 +12,7 @@ import pytest
 from config.errors import Transient
 from handler.identity.grants import EVERYTHING
 from handler.operations.size_operations import ResumeGroup
+from handler.planning.status import GroupStatus, MemberState
 from tests.support.cloudstack_api import (
     OTHER_RULE,
     RULE,
@@ -270,13 +271,17 @@ def test_a_machine_that_is_bound_to_a_groups_rule_later_is_reported_and_left_alo
     (group,) = (name for name in stage.scene.up.engine.runtimes if name.startswith("web-https"))
     edge.foreign["10.0.0.8", 8080] = "db"
 
+    def status() -> GroupStatus:
+        return stage.scene.up.operations.group(group)
+
     async def seen() -> None:
         runtime = stage.scene.up.engine.runtimes[group]
         runtime.wake.set()
-        await stage.scene.up.until(lambda: stage.scene.up.operations.group(group).messages)
+        await stage.scene.up.until(lambda: status().messages and status().members)
+        await stage.scene.up.until(lambda: status().members[0].state is MemberState.IN_SERVICE)
 
     stage.runner.run(seen())
-    (message,) = stage.scene.up.operations.group(group).messages
+    (message,) = status().messages
     (shown,) = stage.listed("listAutoScaleVmGroups", id=stage.group["id"])
     assert message.startswith(f"db is registered with edge and is not ours, and {group} is exclusive")
     assert (shown["availablevirtualmachinecount"], edge.foreign) == (1, {("10.0.0.8", 8080): "db"})

@@ -43,7 +43,13 @@ def rows_of(up: Up) -> list[dict[str, Any]]:
 
 
 def play(place: Path, scene: Callable[[Up], Coroutine[Any, Any, None]]) -> None:
-    EngineBed(place, model(interval="1h")).run(scene)
+    """Play a scene once the group has a size."""
+
+    async def sized(up: Up) -> None:
+        await up.until(lambda: up.runtime.state.desired is not None)
+        await scene(up)
+
+    EngineBed(place, model(interval="1h")).run(sized)
 
 
 def audited_rows(place: Path, operation: Operation, by: Actor) -> list[dict[str, Any]]:

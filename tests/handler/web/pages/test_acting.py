@@ -10,6 +10,7 @@ import pytest
 from tests.support.axe import AXE, MISSING, broken_rules
 from tests.support.chromium import Browser, Page, running_chromium
 from tests.support.daemon import Daemon, a_daemon
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real("chromium")
 
@@ -346,7 +347,8 @@ def test_a_group_is_configured_edited_while_disabled_enabled_and_deleted_without
     press(page, "form.login button")
     page.until("location.pathname === '/declared'")
     configured(page, here)
-    daemon.settled(1, path_of(page, here, "shop").rpartition("/")[2])
+    shop = path_of(page, here, "shop").rpartition("/")[2]
+    daemon.settled(1, shop)
 
     opened(page, here, "shop")
     press(page, "button[value=disable]")
@@ -367,3 +369,4 @@ def test_a_group_is_configured_edited_while_disabled_enabled_and_deleted_without
     assert "declared here, revision" not in page.text()
     assert not [each for each in page.problems if "409" not in each]
     page.close()
+    until(lambda: daemon.ask("GET", f"/api/v1/groups/{shop}", unix=True).status == 404)  # its member has left
