@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.daemon import Daemon, a_daemon
+from tests.support.waiting import until
 
 API = "/api/v1"
 MODEL = """\
@@ -20,8 +21,11 @@ groups:
 
 @pytest.fixture
 def fresh() -> Iterator[Daemon]:
+    """A daemon whose groups have sizes."""
     with a_daemon(MODEL) as daemon:
-        yield daemon.start()
+        daemon.start()
+        until(lambda: all(daemon.group(name)["desired"] is not None for name in ("web", "db")))
+        yield daemon
 
 
 def token_of(daemon: Daemon, *words: str) -> str:

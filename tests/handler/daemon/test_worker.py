@@ -68,7 +68,7 @@ def test_a_hand_over_keeps_windows_and_the_audit_trail_and_the_former_holder_sta
 def test_a_standby_passes_commands_on_to_the_holder_and_the_audit_trail_has_where_they_came_from(
     bed: WorkersBed,
 ) -> None:
-    holder, other = bed.holder(), standby(bed)
+    holder, other = sized(bed.holder()), standby(bed)
     scaled = other.trimtab("scale", "web", "2")
     assert (scaled.code, holder.json("status", "web")["desired"]) == (0, 2)
     assert other.json("status", "web")["desired"] == 2
@@ -82,7 +82,7 @@ def test_a_standby_passes_commands_on_to_the_holder_and_the_audit_trail_has_wher
 def test_over_tcp_a_standby_answers_as_the_holder_and_takes_no_client_for_the_local_administrator(
     bed: WorkersBed,
 ) -> None:
-    holder, other = bed.holder(), standby(bed)
+    holder, other = sized(bed.holder()), standby(bed)
     read = other.get("/api/v1/groups")
     assert (read.status, read.headers["trimtab-worker"]) == (200, holder.name)
     assert "<html" in other.get("/").text
@@ -93,6 +93,12 @@ def test_over_tcp_a_standby_answers_as_the_holder_and_takes_no_client_for_the_lo
     streamed = other.get("/events")
     assert (streamed.status, streamed.headers["location"]) == (307, f"{holder_url(holder)}/events")
     holder.json("scale", "web", "1")
+
+
+def sized(holder: Worker) -> Worker:
+    """Wait until the first listing has given the group a size."""
+    until(lambda: holder.json("status", "web")["desired"] is not None, every=0.1)
+    return holder
 
 
 def token(worker: Worker) -> str:
