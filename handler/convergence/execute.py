@@ -134,20 +134,32 @@ class Execution:
         return (*noted, *batched, *(outcome for line in (*moved, *born) for outcome in line))
 
     def _in_batches(self, lines: Sequence[Line]) -> tuple[list[StepOutcome], list[Line]]:
-        """Apply the first steps of lines at balancers that take many changes in one call; return the other steps."""
+        """Apply the first steps of lines at balancers that take many changes in one call; return the other steps.
+
+        A line's next steps may be at a balancer that was before: each has its turn until no line begins at any of them.
+        """
         outcomes: list[StepOutcome] = []
-        left = list(lines)
-        for balancer, driver in self._tools.balancers.items():
-            heads = [head(line, balancer) for line in left] if isinstance(driver, Batched) else []
-            if not any(heads) or not isinstance(driver, Batched) or not self._may_go_on(balancer):
-                continue
-            these = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
-            outcomes += these
-            stopped = {outcome.member for outcome in these if outcome.result is not StepResult.DONE}
-            whole = self.halted is None
-            parts = [(line[len(begun) :], begun) for line, begun in zip(left, heads, strict=True)]
-            left = [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
+        left, known = list(lines), -1
+        while known != len(outcomes):
+            known = len(outcomes)
+            for balancer, driver in self._tools.balancers.items():
+                if isinstance(driver, Batched):
+                    these, left = self._in_batch(balancer, driver, left)
+                    outcomes += these
         return outcomes, [line for line in left if line]
+
+    def _in_batch(
+        self, balancer: BalancerId, driver: Batched, lines: Sequence[Line]
+    ) -> tuple[Sequence[StepOutcome], list[Line]]:
+        """Apply the first steps of lines at one balancer; return their outcomes, and the lines that go on."""
+        heads = [head(line, balancer) for line in lines]
+        if not any(heads) or not self._may_go_on(balancer):
+            return (), list(lines)
+        these = self._kept(partial(self._together, driver, [each for line in heads for each in line])) or []
+        stopped = {outcome.member for outcome in these if outcome.result is not StepResult.DONE}
+        whole = self.halted is None
+        parts = [(line[len(begun) :], begun) for line, begun in zip(lines, heads, strict=True)]
+        return these, [rest for rest, begun in parts if not begun or (whole and begun[0][0] not in stopped)]
 
     def _may_go_on(self, balancer: BalancerId) -> bool:
         return self.halted is None and self._goes_on() and self._may_change(balancer)

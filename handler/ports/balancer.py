@@ -82,15 +82,15 @@ class Batched(Protocol):
     """A balancer that prefers many changes in one call: for example one that every change locks for a while.
 
     Single calls work, too. One batch holds a pass's changes of the balancer, up to the first step of each member
-    elsewhere.
+    elsewhere; what comes after steps at other balancers of this kind is another batch.
     """
 
     def apply(self, changes: Sequence[RegistrationChange]) -> Sequence[DriverError | None]:
         """Make these changes, each member's in their order; a change that already holds is success.
 
         Returns:
-            For each change, in order, its error; ``None``: it is made. A change is not made if an earlier one of the
-            same member failed: it gets the same error.
+            For each change, in order, its error; ``None``: it is made. A change that may yet be made is `Transient`. A
+            change is not made if an earlier one of the same member failed: it gets the same error.
 
         Raises:
             DriverError: none of them was answered; some may have been made.

@@ -68,7 +68,12 @@ class _Waiting:
 
     change: RegistrationChange
     done: bool = False
+    """Its end is known: it is made, or ``error`` says why not."""
     error: DriverError | None = None
+
+    def answer(self) -> DriverError | None:
+        """Return its error; ``None``: it is made. A change without a known end may yet be made: that is an error."""
+        return self.error if self.done else Transient("the change was begun, and is not known to be made yet")
 
 
 class OctaviaDriver:
@@ -133,7 +138,7 @@ class OctaviaDriver:
         """Make all changes in one batch, with those of other waiting calls; only deletions are made one by one."""
         waiting = [_Waiting(change=change) for change in changes]
         self._turn_of(waiting)
-        return [one.error for one in waiting]
+        return [one.answer() for one in waiting]
 
     def incarnation(self) -> str:
         """Return the pool's id: Octavia forgets no members, unless the pool is created again."""
@@ -149,26 +154,35 @@ class OctaviaDriver:
         with self._lock:
             self._waiting += waiting
         if not self._turn.acquire(timeout=2 * self._within):
-            late = Transient(f"others are being changed for {2 * self._within:.0f} s")
-            with self._lock:
-                given_up = [one for one in self._waiting if one in waiting]
-                self._waiting = [one for one in self._waiting if one not in waiting]
-            _end(given_up, late)
+            self._withdraw(waiting, Transient(f"others are being changed for {2 * self._within:.0f} s"))
             return
         try:
             if not all(one.done for one in waiting):
                 self._make_all()
         finally:
+            self._withdraw(waiting, Transient("the change was not made"))
             self._turn.release()
+
+    def _withdraw(self, waiting: Sequence[_Waiting], why: DriverError) -> None:
+        """End those of these changes that no call has begun: none may make them later."""
+        with self._lock:
+            withdrawn = [one for one in self._waiting if one in waiting]
+            self._waiting = [one for one in self._waiting if one not in waiting]
+        _end(withdrawn, why)
 
     def _make_all(self) -> None:
         """Make the changes of all waiting calls, and of those that arrive while the tree is busy."""
         busy = self._settled()
         with self._lock:
             together, self._waiting = self._waiting, []
-        if busy is not None:
-            _end(together, busy)
-            return
+        try:
+            if busy is None:
+                self._make_together(together)
+        finally:
+            left = [one for one in together if not one.done]
+            _end(left, busy or Transient("the batch was broken off: the change may be made or not"))
+
+    def _make_together(self, together: Sequence[_Waiting]) -> None:
         try:
             self._make(together)
         except Permanent as error:
@@ -215,5 +229,5 @@ class OctaviaDriver:
 
 def _end(together: Sequence[_Waiting], error: DriverError | None) -> None:
     for waiting in together:
-        waiting.done = True
         waiting.error = waiting.error or error
+        waiting.done = True  # last: another thread reads the error once this is set

@@ -77,6 +77,24 @@ def test_all_changes_of_a_pass_are_one_batch_and_each_has_its_line() -> None:
     assert [{move for move, _ in batch} for batch in slow.batches[1:]] == [{"drain"}, {"leave"}]
 
 
+def test_all_changes_are_batches_whatever_the_order_of_the_balancers() -> None:
+    bed = Bed(a_definition(balancers=(EDGE, BACK)), size=3)
+    slow = {balancer: Slow(bed.clock, instants=bed.instants) for balancer in (BACK, EDGE)}
+    bed.balancers.clear()
+    bed.balancers.update(slow)
+    bed.settle()
+    bed.expect(3)
+    members = (ONE, TWO, THREE)
+    assert slow[BACK].batches == slow[EDGE].batches == [[(move, n) for n in members for move in ("join", "enable")]]
+    bed.desire(0)
+    bed.settle()
+    bed.expect(0)
+    assert {balancer: [len(batch) for batch in each.batches] for balancer, each in slow.items()} == {
+        BACK: [6, 3, 3],
+        EDGE: [6, 3, 3],
+    }
+
+
 def test_a_refused_member_stops_there_and_no_other_does() -> None:
     bed, slow = a_bed(2)
     slow.refused[ONE] = Permanent("not today")

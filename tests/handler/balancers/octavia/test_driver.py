@@ -17,7 +17,7 @@ from handler.planning.world import Health, RegistrationState
 from handler.ports.balancer import Batched, ListsForeignMembers, MemberMove, RegistrationChange
 from tests.support.octavia_stage import OctaviaStage, octavia_stage
 from tests.support.openstack_wire import error, mint
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, until
 from tests.support.wire_server import LOST, UNREACHED, answered
 
 PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
@@ -181,6 +181,13 @@ def test_what_others_set_on_a_member_outlives_a_batch(stage: OctaviaStage) -> No
 # One change at a time.
 
 
+class Broken(list[float]):
+    """A pause that fails by a defect of the program."""
+
+    def append(self, _: float) -> None:
+        raise RuntimeError("a defect")
+
+
 def together(stage: OctaviaStage, driver: OctaviaDriver, verb: str, sequences: Any) -> list[BaseException | None]:
     """Call for many at once, so that all wait for the first."""
     arrived = threading.Barrier(len(sequences))
@@ -300,6 +307,56 @@ def test_one_bad_member_of_a_batch_does_not_hold_up_the_others(stage: OctaviaSta
     assert [type(error) for error in ended] == [type(None), Permanent, type(None)]
     assert "not permitted" in str(ended[1])
     assert stage.names() == [name(1), name(3)]
+
+
+def test_a_change_that_another_call_still_makes_is_not_reported_as_made(stage: OctaviaStage) -> None:
+    for sequence in (1, 2):
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
+    stage.octavia.settles = 0
+    driver = stage.driver(lb_status_timeout=0.1)
+    may_read, may_delete = threading.Event(), threading.Event()
+
+    def hold(label: str) -> None:
+        (may_delete if label.startswith("DELETE") else may_read).wait(PATIENT)
+
+    stage.wire.before = hold
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(driver.leave, name(1))
+        until(driver._turn.locked)
+        second = pool.submit(driver.leave, name(2))
+        until(lambda: len(driver._waiting) == 2)
+        may_read.set()
+        late = second.exception(PATIENT)
+        there = stage.names()
+        may_delete.set()
+
+    assert (type(late), there, first.exception()) == (Transient, [name(1), name(2)], None)
+
+
+def test_a_program_error_during_a_batch_leaves_none_of_its_changes_reported_as_made(stage: OctaviaStage) -> None:
+    stage.waited = Broken()
+    for sequence in (1, 2):
+        stage.octavia.registration(stage.pool, name(sequence), f"10.0.0.{sequence}")
+    driver = stage.driver()
+
+    ended = together(stage, driver, "leave", (1, 2))
+
+    assert {type(error) for error in ended} == {RuntimeError, Transient}
+
+
+def test_a_call_that_fails_before_the_batch_leaves_no_change_for_a_later_one(stage: OctaviaStage) -> None:
+    stage.octavia.registration(stage.pool, name(1), "10.0.0.1")
+    stage.octavia.registration(stage.pool, name(2), "10.0.0.2")
+    stage.waited, stage.pool.status = Broken(), "PENDING_UPDATE"
+    driver = stage.driver()
+    with pytest.raises(RuntimeError):
+        driver.leave(name(1))
+    stage.pool.status, stage.octavia.settles = "ACTIVE", 0
+
+    driver.leave(name(2))
+
+    assert stage.names() == [name(1)]
 
 
 def test_a_tree_that_another_client_changes_is_waited_for(stage: OctaviaStage) -> None:
