@@ -6,6 +6,9 @@ The sender is answered before a holder has seen the request, so the standby find
 refuse: it reads the webhooks in the store, compares the token with their hashes, checks the signature over the raw
 body, and reads the payload. What is not proved so is not kept; it waits for a holder, as every other request does.
 Which groups an alert means, and what it does there, only the holder can tell.
+
+When that was found out is sealed with the request. The holder judges the time of the signature by it: an alert may wait
+for longer than a signature is fresh.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from config.errors import Refused, StoreError
@@ -67,10 +70,11 @@ class AlertKeeping:
 
     async def _kept(self, request: RelayedRequest) -> RelayedAnswer | None:
         """Keep a request and return what its sender is answered; ``None``: it is not kept, and nothing was done."""
+        now = self.now()
         try:
             hooks = await in_relay_thread(self.rows.hooks)
-            payload = await asyncio.to_thread(self._proved, request, hooks)
-            if payload is None or not await self._stored(request):
+            payload = await asyncio.to_thread(self._proved, request, hooks, now)
+            if payload is None or not await self._stored(replace(request, proved_at=now)):
                 return None
         except (Refused, StoreError) as error:
             logs.warn("alert_not_kept", error=str(error))
@@ -87,9 +91,9 @@ class AlertKeeping:
         row = PutDown(id=name, worker=self.asking.worker, epoch=ANY_EPOCH, request=sealed)
         return await in_relay_thread(self.rows.keep, row)
 
-    def _proved(self, request: RelayedRequest, hooks: tuple[StoredHook, ...]) -> Payload | None:
+    def _proved(self, request: RelayedRequest, hooks: tuple[StoredHook, ...], now: Instant) -> Payload | None:
         """Return the alerts of a request that its webhook may bring; ``None``: the holder judges. It may block."""
-        headers, now = {name.lower(): value for name, value in request.headers}, self.now()
+        headers = {name.lower(): value for name, value in request.headers}
         hook = tokens.holder(hooks, token_in(request.path, headers), now)
         if hook is None or hook.use is not HookUse.ALERTS:
             return None

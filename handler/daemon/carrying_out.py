@@ -1,4 +1,13 @@
-"""The holder carries out what standbys put down for it, and writes the answers (`relaying`)."""
+"""The holder carries out what standbys put down for it, and writes the answers (`relaying`).
+
+# Note [A kept alert is carried out or left to the next holder]
+
+The sender of a kept alert has its answer, so the alert must not stay taken up and undone. It is taken up by this epoch
+in the database, and this process knows which alerts it has; all others of the epoch are put back: those of which the
+ingest said that nothing was done, and those whose taking up was committed though its answer was lost. At the end of the
+lease only those stay taken up that the ingest was asked for and has not refused. What cannot be opened here waits until
+then, too: the next holder may have the key.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +19,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from config.errors import Refused, TrimtabError
+from config.errors import Refused, StoreError, TrimtabError
 from config.units import Seconds
 from handler import logs
 from handler.daemon.relaying import in_relay_thread, row_of
@@ -72,6 +81,12 @@ class CarryingOut:
     """Ids that were taken up before."""
     _kept: int = 0
     """Kept alerts under way. Only as many are taken up as are carried out: others may be left to the next holder."""
+    _taken: set[str] = field(default_factory=set)
+    """Ids of kept alerts that were taken up: under way, unreadable here, or perhaps carried out."""
+    _asked: set[str] = field(default_factory=set)
+    """Of these, the ids of those that the ingest was asked for."""
+    _puts_back: bool = False
+    """Kept alerts of this epoch that are not in ``_taken`` are to be put back."""
     _kept_from: Seconds = 0.0
     """By the loop's clock: before, no kept alerts are taken up."""
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE_OVER_TCP))
@@ -89,6 +104,7 @@ class CarryingOut:
                 await asyncio.wait(self._under_way, timeout=_FINISHES_WITHIN)
             for task in self._under_way:
                 task.cancel()
+            await whole(self._left_to_the_next())
 
     async def _look(self) -> None:
         guard = Guard("relay")
@@ -100,14 +116,32 @@ class CarryingOut:
 
     async def _begun(self, woken: asyncio.Event) -> int:
         """Take requests up, and begin to carry them out; returns how many."""
-        kept = self._kept < _AT_ONCE_OVER_TCP and asyncio.get_running_loop().time() >= self._kept_from
-        rows = await in_relay_thread(self.rows.take_up, self.epoch, kept=kept)
+        try:
+            rows = await self._taken_up()
+        except StoreError:
+            self._puts_back = True  # the database may have taken up what this process has not
+            raise
         for row in rows:
+            if row.epoch == ANY_EPOCH:
+                self._taken.add(row.id)
             work = partial(self._delivered, row, woken) if row.epoch == ANY_EPOCH else partial(self._answered, row)
             task = asyncio.create_task(self._guarded(row, work))
             self._under_way.add(task)
             task.add_done_callback(self._under_way.discard)
         return len(rows)
+
+    async def _taken_up(self) -> tuple[PutDown, ...]:
+        """Take requests up, after kept alerts of which nothing was done are put back. Raises `StoreError`."""
+        if self._puts_back:
+            self._puts_back = False
+            await in_relay_thread(self.rows.put_back, self.epoch, but=frozenset(self._taken))
+        kept = self._kept < _AT_ONCE_OVER_TCP and asyncio.get_running_loop().time() >= self._kept_from
+        return await in_relay_thread(self.rows.take_up, self.epoch, kept=kept)
+
+    async def _left_to_the_next(self) -> None:
+        """Put back the kept alerts that the ingest was not asked for, or that it can be asked for again."""
+        put_back = partial(in_relay_thread, self.rows.put_back, self.epoch, but=frozenset(self._asked))
+        await Guard("kept_alerts", without_store="not_put_back").run(put_back)
 
     async def _guarded(self, row: PutDown, work: Callable[[], Awaitable[None]]) -> None:
         await Guard("relay", worker=row.worker).run(work)
@@ -128,13 +162,17 @@ class CarryingOut:
         await in_relay_thread(self.rows.answer, row.id, sealed)
 
     async def _delivered(self, row: PutDown, woken: asyncio.Event) -> None:
-        """Carry out an alert whose sender has an answer already; later, if nothing can be done of it now."""
+        """Carry out an alert whose sender has an answer already; later, if nothing can be done of it now.
+
+        See Note [A kept alert is carried out or left to the next holder].
+        """
         request = self._read(row)
         if request is None:
             return
         self._kept += 1
         try:
             async with self._turns:
+                self._asked.add(row.id)
                 answer = await answered_by(self.apps, request, row.worker)
         finally:
             self._kept -= 1
@@ -142,11 +180,13 @@ class CarryingOut:
         status = answer.status if isinstance(answer, RelayedAnswer) else 0
         if status in _LATER:
             self._kept_from = asyncio.get_running_loop().time() + _AGAIN
-            await in_relay_thread(self.rows.put_back, row.id)
-            return
-        tell = logs.say if status == HTTPStatus.ACCEPTED else logs.warn
-        tell("kept_alert_carried_out", worker=row.worker, status=status)
-        await in_relay_thread(self.rows.forget, row.id)
+            self._puts_back = True
+        else:
+            tell = logs.say if status == HTTPStatus.ACCEPTED else logs.warn
+            tell("kept_alert_carried_out", worker=row.worker, status=status)
+            await in_relay_thread(self.rows.forget, row.id)
+        self._taken.discard(row.id)
+        self._asked.discard(row.id)
 
     def _read(self, row: PutDown) -> RelayedRequest | None:
         """Open a request; ``None``, and logged: no worker has put it down so, or it was taken up before."""

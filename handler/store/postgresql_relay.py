@@ -6,7 +6,7 @@ through that, and is fenced there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sqlalchemy import delete, func, insert, literal, select, update
 
@@ -81,7 +81,7 @@ class PostgresqlRelay:
             kept: also requests of `ANY_EPOCH`.
 
         Raises:
-            StoreError: none was taken up.
+            StoreError: none was taken up, or that is not known.
         """
         holds = select(lease.c.epoch).where(lease.c.epoch == epoch, lease.c.process != "").exists()
         mine = (relayed.c.epoch == epoch) & (relayed.c.at > CLOCK - STALE_AFTER)
@@ -102,10 +102,14 @@ class PostgresqlRelay:
             rows = connection.execute(taken).all()
         return tuple(PutDown(id=row.id, worker=row.worker, epoch=row.epoch, request=row.request) for row in rows)
 
-    def put_back(self, id: str) -> None:
-        """Have a request that was taken up, and of which nothing was done, taken up again. Raises `StoreError`."""
+    def put_back(self, epoch: int, *, but: Collection[str]) -> None:
+        """Have requests of `ANY_EPOCH` that a holder has taken up taken up again; those of ``but`` stay taken up.
+
+        Raises `StoreError`.
+        """
+        mine = _IS_KEPT & (relayed.c.taken_up == epoch) & relayed.c.id.not_in(but)
         with self._short.begun() as connection:
-            connection.execute(update(relayed).where(relayed.c.id == id).values(taken_up=None))
+            connection.execute(update(relayed).where(mine).values(taken_up=None))
 
     def answer(self, id: str, answer: str) -> None:
         """Write what became of a request, and wake the worker that waits for it. Raises `StoreError`."""

@@ -11,6 +11,8 @@ from typing import TypeAlias, assert_never
 from urllib.parse import unquote
 
 from config.errors import Refused
+from config.units import Instant
+from handler.ingest.alerts.receiver import PROVED_AT
 from handler.web.gate import READING, App, Message, Scope
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -48,17 +50,20 @@ class RelayedRequest:
     """Over TCP the address of the client, over the unix socket the account on that machine."""
     headers: Headers = field(repr=False)
     body: bytes = field(repr=False)
+    proved_at: Instant | None = None
+    """When the standby found its signature genuine and fresh, and answered it; ``None``: the holder judges by now."""
 
     @property
     def text(self) -> str:
         """All of it as JSON."""
         head = [self.listener.value, self.scheme, self.method, self.path, self.query, self.peer]
-        return json.dumps([*head, self.headers, _written(self.body)])
+        proved = [] if self.proved_at is None else [self.proved_at]
+        return json.dumps([*head, self.headers, _written(self.body), *proved])
 
     @classmethod
     def of(cls, text: str) -> RelayedRequest:
         """Read what `text` has written."""
-        listener, scheme, method, path, query, peer, headers, body = json.loads(text)
+        listener, scheme, method, path, query, peer, headers, body, *proved = json.loads(text)
         return cls(
             listener=Listener(listener),
             scheme=scheme,
@@ -68,6 +73,7 @@ class RelayedRequest:
             peer=peer,
             headers=_pairs(headers),
             body=base64.b64decode(body),
+            proved_at=Instant(proved[0]) if proved else None,
         )
 
 
@@ -190,6 +196,7 @@ def _scope_of(request: RelayedRequest, peer: str) -> Scope:
         "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request.headers],
         "client": (peer, 0),
         "server": None,
+        PROVED_AT: request.proved_at,
     }
 
 

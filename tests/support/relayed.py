@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -86,8 +87,10 @@ class Rows:
             self.put_down(request)
         return self.has_room
 
-    def put_back(self, row: str) -> None:
-        self.progresses[row] = replace(self.progresses[row], taken_up=None)
+    def put_back(self, epoch: int, *, but: Collection[str]) -> None:
+        for row, progress in self.progresses.items():
+            if row in self.put and self.put[row].epoch == ANY_EPOCH and progress.taken_up == epoch and row not in but:
+                self.progresses[row] = replace(progress, taken_up=None)
 
 
 @dataclass

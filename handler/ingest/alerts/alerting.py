@@ -149,7 +149,8 @@ class Alerting:
         secret = self._hooks.secret(hook)
         if secret is None:
             return replies.unavailable(AlertResult.NOT_RECORDED, "the secret for signatures cannot be read here")
-        forged = signatures.forged(secret, request.headers, request.body, now)
+        at = now if request.proved_at is None else request.proved_at
+        forged = signatures.forged(secret, request.headers, request.body, at)
         if forged is None:
             return None
         logs.warn("alerts_forged", hook=hook.name, why=forged.name.lower())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from config.units import Instant
 from handler.ingest.alerts.replies import AlertReply, encoded
 
 PATH = "/hooks/alerts"
@@ -20,6 +21,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _JSON = (b"content-type", b"application/json")
 METHODS = frozenset({"POST", "PUT"})
+PROVED_AT = "trimtab.proved_at"
+"""Key of the scope: when another worker proved the signature and answered 202; ``None``: this one is the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class WebhookRequest:
     headers: Mapping[str, str] = field(repr=False)
     """By lower-case name."""
     body: bytes = field(repr=False)
+    proved_at: Instant | None = None
+    """When another worker proved the signature, by the time of which it is judged; ``None``: by this moment."""
 
 
 class AlertIntake(Protocol):
@@ -53,7 +58,8 @@ class AlertReceiver:
             return
         headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
         body = (await receive()).get("body", b"")
-        request = WebhookRequest(token=token_in(scope["path"], headers), headers=headers, body=body)
+        token, proved_at = token_in(scope["path"], headers), scope.get(PROVED_AT)
+        request = WebhookRequest(token=token, headers=headers, body=body, proved_at=proved_at)
         reply = await self._intake.take(request)
         await _send(send, reply.status, encoded(reply), *reply.headers)
 

@@ -94,6 +94,8 @@ def test_an_alert_that_its_webhook_may_bring_is_stored_and_its_sender_reads_so(
     assert (answer.status, shown["sender"], shown["alerts"], shown["stored"]) == (202, "alertmanager", 1, True)
     (kept,) = rows.put.values()
     assert (kept.epoch, kept.worker, TOKEN in kept.request) == (ANY_EPOCH, "b", False)
+    text = seal(tmp_path / "key").open(kept.request, relaying.row_of(kept.id, ANY_EPOCH, "request"))
+    assert RelayedRequest.of(text) == replace(request_, proved_at=Instant(100.0))
 
 
 @pytest.mark.parametrize(

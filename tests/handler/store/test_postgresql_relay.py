@@ -90,8 +90,16 @@ def test_a_kept_request_waits_for_whichever_holder_takes_it_up_and_is_taken_up_o
     assert lease.take(lease.look(B).row, B, SPAN).epoch == 2
     assert (relay.take_up(1), relay.take_up(2, kept=False)) == ((), ())
     assert (relay.take_up(2), relay.take_up(2)) == ((KEPT,), ())
-    relay.put_back("k1")
-    assert relay.take_up(2) == (KEPT,)
+    for epoch, but, taken_up in [(1, (), ()), (2, ("k1",), ()), (2, (), (KEPT,))]:
+        relay.put_back(epoch, but=but)
+        assert relay.take_up(2) == taken_up
+
+
+def test_a_request_of_one_epoch_is_not_put_back(relay: PostgresqlRelay) -> None:
+    relay.put_down(ONE)
+    assert relay.take_up(1) == (ONE,)
+    relay.put_back(1, but=())
+    assert relay.take_up(1) == ()
 
 
 @pytest.mark.parametrize(("bound", "most"), [("KEPT_AT_MOST", 1), ("KEPT_BYTES", 2 * len(KEPT.request) - 1)])
