@@ -24,7 +24,7 @@ from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.units import Instant, Seconds
 from handler import logs
-from handler.daemon.relaying import Asking, NotTaken, in_relay_thread, row_of
+from handler.daemon.relaying import Asking, NotTaken, OutcomeUnknown, in_relay_thread, row_of, written
 from handler.ingest.addresses import ALERTS, kinds_of
 from handler.ingest.alerts import payloads, signatures, tokens
 from handler.ingest.alerts.notifications import Payload
@@ -69,13 +69,18 @@ class AlertKeeping:
             return await self.asking.relay(request) if kept is None else kept
 
     async def _kept(self, request: RelayedRequest) -> RelayedAnswer | None:
-        """Keep a request and return what its sender is answered; ``None``: it is not kept, and nothing was done."""
+        """Keep a request and return what its sender is answered; ``None``: it is not kept, and nothing was done.
+
+        Raises `OutcomeUnknown`: it may be kept.
+        """
         now = self.now()
         try:
             hooks = await in_relay_thread(self.rows.hooks)
             payload = await asyncio.to_thread(self._proved, request, hooks, now)
             if payload is None or not await self._stored(replace(request, proved_at=now)):
                 return None
+        except OutcomeUnknown:
+            raise
         except (Refused, StoreError) as error:
             logs.warn("alert_not_kept", error=str(error))
             return None
@@ -89,7 +94,7 @@ class AlertKeeping:
         seal, name = await asyncio.to_thread(self.asking.seal), secrets.token_hex(8)
         sealed = seal.seal(request.text, row_of(name, ANY_EPOCH, "request"))
         row = PutDown(id=name, worker=self.asking.worker, epoch=ANY_EPOCH, request=sealed)
-        return await in_relay_thread(self.rows.keep, row)
+        return await written(self.rows, self.rows.keep, row)
 
     def _proved(self, request: RelayedRequest, hooks: tuple[StoredHook, ...], now: Instant) -> Payload | None:
         """Return the alerts of a request that its webhook may bring; ``None``: the holder judges. It may block."""

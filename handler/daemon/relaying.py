@@ -55,11 +55,19 @@ _THREADS = ThreadPoolExecutor(2, thread_name_prefix="relay")
 _UNKNOWN = (
     "the holder took the request and has not answered: it may have been carried out, so look before you repeat it"
 )
+_UNSAID = (
+    "the store did not say whether it has the request: it may have been carried out, or may still be, so look before "
+    "you repeat it"
+)
 _UNDONE = "no worker that holds the lease took the request: nothing was done; try again"
 
 
 class NotTaken(Refused):
     """No holder took a request up in time. Nothing was done."""
+
+
+class OutcomeUnknown(Refused):
+    """A holder may have carried the request out, or may still do so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +111,7 @@ class Asking:
             NotTaken: no holder took it up in time, and nothing was done.
             CannotRelay: the keys of this machine and the holder's differ, or their releases.
             Refused: it was not carried out, or that is not known; the message says which.
-            StoreError: it could not be put down.
+            StoreError: it could not be put down, and nothing was done.
         """
         seal, now, within = await asyncio.to_thread(self.seal), self.steady(), _WITHIN[request.listener]
         waits = _Waits(taken_by=Monotonic(now + (taken_within or within)), until=Monotonic(now + within))
@@ -125,7 +133,7 @@ class Asking:
         sealed = seal.seal(request.text, row_of(name, epoch, "request"))
         put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
         with self.wakes.expecting(name) as woken:
-            await in_relay_thread(self.rows.put_down, put)
+            await written(self.rows, self.rows.put_down, put)
             try:
                 return await self._answer(put, seal, waits, woken)
             finally:
@@ -145,11 +153,29 @@ class Asking:
                 if answer is not None:
                     return answer
             if is_over:
-                raise Refused(_UNKNOWN)
+                raise OutcomeUnknown(_UNKNOWN)
             await self.wakes.next_look(woken, _LOOKS)
 
     def _is_over(self, until: Monotonic) -> bool:
         return self.ended.is_set() or self.steady() > until
+
+
+async def written(rows: PostgresqlRelay, write: Callable[[PutDown], T], put: PutDown) -> T:
+    """Write a request, and return what ``write`` does.
+
+    Raises:
+        StoreError: it is not there, and nothing was done.
+        OutcomeUnknown: it may be there, since the database's answer was lost.
+    """
+    try:
+        return await in_relay_thread(write, put)
+    except StoreError as error:
+        is_withdrawn = False
+        with contextlib.suppress(StoreError):
+            is_withdrawn = await in_relay_thread(rows.withdraw, put.id)
+        if is_withdrawn:
+            raise
+        raise OutcomeUnknown(_UNSAID) from error
 
 
 def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> HolderAnswer | None:
@@ -158,7 +184,7 @@ def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> HolderAnswe
         case RelayOutcome.ANSWERED:
             return _opened(put, progress.answer or "", seal)
         case RelayOutcome.UNKNOWN:
-            raise Refused(_UNKNOWN)
+            raise OutcomeUnknown(_UNKNOWN)
         case RelayOutcome.WAITING | RelayOutcome.UNDER_WAY:
             return None
         case unknown:

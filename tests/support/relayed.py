@@ -60,7 +60,8 @@ class Rows:
 
     def take_up(self, epoch: int, *, kept: bool = True) -> tuple[PutDown, ...]:
         epochs = {epoch, ANY_EPOCH} if kept else {epoch}
-        waiting = [each for each in self.put.values() if self.withdraw(each.id) and each.epoch in epochs]
+        free = [each for each in self.put.values() if self.progresses[each.id].taken_up is None]
+        waiting = [each for each in free if each.epoch in epochs]
         if epoch != self.now:
             return ()
         for each in waiting:
@@ -74,10 +75,13 @@ class Rows:
         return replace(self.progresses[row], epoch=self.now)
 
     def withdraw(self, row: str) -> bool:
-        return self.progresses[row].taken_up is None
+        waits = row in self.put and self.progresses[row].taken_up is None
+        if waits:
+            del self.put[row]
+        return waits
 
     def forget(self, row: str) -> None:
-        del self.put[row]
+        self.put.pop(row, None)
 
     def hooks(self) -> tuple[StoredHook, ...]:
         return self.webhooks

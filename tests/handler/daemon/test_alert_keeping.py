@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Refused
+from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.units import HookId, Instant, Monotonic
 from handler.daemon import carrying_out as carrying_out_module
@@ -127,6 +127,29 @@ def test_where_there_is_no_room_an_alert_is_not_stored(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="nothing was done; try again"):
         asyncio.run(standby(rows, tmp_path).relay(ALERT))
     assert not rows.put
+
+
+@dataclass
+class LostAnswers(Rows):
+    """Rows of a database that keeps an alert, and is away before it has said so."""
+
+    is_taken_up: bool = False
+
+    def keep(self, request: PutDown) -> bool:
+        super().keep(request)
+        if self.is_taken_up:
+            assert request in self.take_up(self.now)
+        raise StoreError("the store cannot be reached")
+
+
+@pytest.mark.parametrize(("is_taken_up", "words"), [(False, "nothing was done"), (True, "may have been carried out")])
+def test_an_alert_that_may_be_stored_is_not_passed_on_beside_that(
+    tmp_path: Path, is_taken_up: bool, words: str
+) -> None:
+    rows = LostAnswers(webhooks=HOOKS, is_taken_up=is_taken_up)
+    with pytest.raises(Refused, match=words):
+        asyncio.run(standby(rows, tmp_path).relay(ALERT))
+    assert len(rows.put) == is_taken_up
 
 
 def test_an_alert_that_a_holder_takes_up_has_the_holders_answer(tmp_path: Path) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.errors import Refused
+from config.errors import Refused, StoreError
 from config.units import Monotonic
 from handler.daemon import carrying_out as carrying_out_module
 from handler.daemon import relaying
-from handler.daemon.relaying import Asking
+from handler.daemon.relaying import Asking, OutcomeUnknown
 from handler.daemon.waking import LookEvery, Wakes
+from handler.leasing.relaying import PutDown
 from handler.sealing.key_sources import OwnKeyFile
 from handler.sealing.seal import Seal
 from handler.web import relayed
@@ -177,6 +178,41 @@ def test_a_worker_that_is_no_standby_any_more_withdraws_what_waits(tmp_path: Pat
             await ours.relay(REQUEST)
 
     asyncio.run(play())
+
+
+@dataclass
+class LostAnswers(Rows):
+    """Rows of a database that writes a request, and is away before it has said so."""
+
+    is_taken_up: bool = False
+    is_away: bool = False
+    """Also when the request is to be withdrawn."""
+
+    def put_down(self, request: PutDown) -> None:
+        super().put_down(request)
+        if self.is_taken_up:
+            assert self.take_up(self.now) == (request,)
+        raise StoreError("the store cannot be reached")
+
+    def withdraw(self, row: str) -> bool:
+        if self.is_away:
+            raise StoreError("the store cannot be reached")
+        return super().withdraw(row)
+
+
+def test_a_request_that_was_written_though_the_database_did_not_say_so_is_withdrawn(tmp_path: Path) -> None:
+    rows = LostAnswers()
+    with pytest.raises(StoreError, match="the store cannot be reached"):
+        asyncio.run(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
+    assert not rows.put
+
+
+@pytest.mark.parametrize("rows", [LostAnswers(is_taken_up=True), LostAnswers(is_away=True)], ids=["taken up", "away"])
+def test_a_request_that_may_have_been_written_and_cannot_be_withdrawn_is_not_called_undone(
+    tmp_path: Path, rows: LostAnswers
+) -> None:
+    with pytest.raises(OutcomeUnknown, match="it may have been carried out, or may still be, so look before you rep"):
+        asyncio.run(asking(rows, seal(tmp_path / "key")).relay(REQUEST))
 
 
 def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
