@@ -39,9 +39,15 @@ _LIVELY: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 11_000,
 }
+_SESSIONS_WITH_LOCK = (
+    "FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE granted AND locktype = 'advisory' AND "  # noqa: S608  # constants
+    f"classid = {_LOCK} AND objid = current_schema()::regnamespace::oid AND "
+    "pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+"""The server lists locks of all its databases, and schemas of two databases may have one number."""
 _HOLDER = (
     "SELECT coalesce(host(client_addr), 'this machine') || ', session ' || pid, mode = 'ShareLock' "
-    "FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND classid = %s AND granted"
+    + _SESSIONS_WITH_LOCK
 )
 _TAKE_LOCK = "SELECT pg_advisory_lock(%s, current_schema()::regnamespace::oid::integer)"
 _SHARE_LOCK = _TAKE_LOCK.replace("_lock(", "_lock_shared(")
@@ -50,11 +56,7 @@ _HANDED_OVER = "1s"
 """A session that was closed holds its lock until the server has seen that."""
 OF_WRITER = "trimtab writer"
 """What sessions of a worker's store are called in the server."""
-END_WRITERS = (
-    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE granted AND "  # noqa: S608  # constants
-    f"locktype = 'advisory' AND classid = {_LOCK} AND objid = current_schema()::regnamespace::oid AND "
-    f"application_name = '{OF_WRITER}'"
-)
+END_WRITERS = f"SELECT count(pg_terminate_backend(pid)) {_SESSIONS_WITH_LOCK} AND application_name = '{OF_WRITER}'"
 """Ends the sessions in which workers write this store. A worker that is stopped in the middle of a transaction would
 keep its locks for ever; one that runs opens another session."""
 
@@ -175,7 +177,7 @@ class PostgresqlSessions:
         try:
             session.execute(_SHARE_LOCK if self._of_worker else _TAKE_LOCK, (_LOCK,))
         except psycopg.errors.LockNotAvailable as error:
-            where, workers = session.execute(_HOLDER, (_LOCK,)).fetchone() or ("unknown", False)
+            where, workers = session.execute(_HOLDER).fetchone() or ("unknown", False)
             remedy = "start this daemon with --worker NAME, too" if workers else "one daemon at a time"
             holder = "a worker" if workers else "another daemon"
             raise StoreError(f"store {self.url} is held by {holder} ({where}): {remedy}") from error

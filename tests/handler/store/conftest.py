@@ -65,6 +65,14 @@ def place(server: Server) -> Iterator[PostgresqlPlace]:
 
 
 @pytest.fixture
+def other_place(server: Server) -> Iterator[PostgresqlPlace]:
+    """The store of another installation, in another database of the same server, closed."""
+    name = f"store{next(_NUMBERS)}"
+    yield server.create(name, _EMPTY)
+    server.drop(name)
+
+
+@pytest.fixture
 def on_server(place: PostgresqlPlace) -> Iterator[PostgresqlStore]:
     """A store without groups in a database."""
     store = served(place)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.model.daemon import PostgresqlPlace
-from handler.runtime.store_place import database_of
+from handler.runtime.store_place import database_of, lease_of
 from handler.store.columns import METADATA
 from handler.store.database import CommitOutcome
 from handler.store.postgresql import PostgresqlStore, owner, prepare
@@ -69,6 +69,16 @@ def test_a_second_daemon_is_refused_with_the_holder_of_the_store(place):
         opened(place)
     first.close()
     opened(place).close()
+
+
+def test_the_holder_of_a_store_is_not_looked_for_in_other_databases(place, other_place):
+    lease = lease_of(other_place)  # its session shares the lock of its own database, as workers do
+    lease.prepare()
+    first = opened(place)
+    with pytest.raises(StoreError, match=r"held by another daemon .*one daemon at a time"):
+        opened(place)
+    first.close()
+    lease.close()
 
 
 def test_a_store_belongs_to_one_installation(place):

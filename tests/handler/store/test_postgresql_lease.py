@@ -41,6 +41,11 @@ def taken(lease: PostgresqlLease, place: PostgresqlPlace, own: Presence) -> Post
     return PostgresqlStore.open(database_of(place, term), installation=INSTALLATION)
 
 
+def session_of(store: PostgresqlStore) -> int:
+    """Return the server's number of the session that writes."""
+    return store._writer.do(lambda connection: connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
+
+
 def written(store: PostgresqlStore) -> str | None:
     with store._snapshot() as connection:
         value: str | None = connection.execute(select(meta.c.value).where(meta.c.name == "written")).scalar()
@@ -56,6 +61,19 @@ def test_one_of_two_that_saw_the_same_row_takes_the_lease_and_epochs_rise(lease)
     assert (seen.row.process, seen.worker, seen.row.renewals) == ("p1", "a", 0)
     assert 9.0 < seen.left <= SPAN
     assert lease.take(seen.row, B, SPAN).epoch == 2
+
+
+def test_taking_a_lease_ends_no_session_of_an_installation_in_another_database(lease, place, other_place):
+    other_lease = lease_of(other_place)
+    other_lease.prepare()
+    other = taken(other_lease, other_place, A)
+    before = session_of(other)
+
+    taken(lease, place, B).close()
+
+    assert session_of(other) == before
+    other.close()
+    other_lease.close()
 
 
 def test_a_lease_is_renewed_by_its_holder_alone(lease):
