@@ -7,6 +7,9 @@ after a broken connection the row tells whether the last commit was durable, als
 as well when another daemon wrote meanwhile, or when a standby was promoted that lacks the last commits: then nothing is
 written any more, since what this daemon knows is no longer what is stored.
 
+A commit may go on in the server after its connection broke, as while a synchronous standby does not answer. So the row
+is locked to be read: that waits for such a commit, and makes this read's own commit as durable as the one it found.
+
 It is also the fence between workers. Their marks begin with the epoch of the lease, and the transaction that takes the
 lease writes the first mark of its epoch (`handler.store.postgresql_lease`). So every transaction carries its epoch, and
 from then on none of an earlier epoch finds its own mark: the row's lock puts each of them before or after.
@@ -36,7 +39,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from config.errors import StoreError
 from config.units import Seconds
@@ -50,10 +53,14 @@ _READERS = 8
 _SETTLES_WITHIN: Seconds = 15.0
 """How long the writer waits for the server to learn what became of a commit: a restart takes a few seconds."""
 _LOOKS_EVERY: Seconds = 0.1
+_LOCK_WAIT = "3s"
+"""How long one look waits for a commit that the server still has in hand."""
+_UNKNOWN = "whether the last change was written is not known until then"
+_EARLIER_UNKNOWN = "nothing of this change is written; whether the one before was is not known until then"
 _ROW = 24
 """Bytes of a row besides its values."""
 _NAME = "commit"
-_MARK = select(meta.c.value).where(meta.c.name == _NAME)
+_MARK = select(meta.c.value).where(meta.c.name == _NAME).with_for_update()
 _REMARK = update(meta).where(meta.c.name == _NAME, meta.c.value == bindparam("before")).values(value=bindparam("after"))
 _FIRST_MARK = insert_or_update(meta)
 
@@ -133,7 +140,7 @@ class PostgresqlDatabase:
     def begun(self, connection: Connection) -> None:
         """See Note [The mark of the last commit]."""
         if self._open is not None:
-            self._settle(connection)
+            self._settle(_mark(connection))
         mark = next(self._marks)
         if connection.execute(_REMARK, {"before": self._durable, "after": mark}).rowcount != 1:
             raise self._overtaken()
@@ -145,9 +152,11 @@ class PostgresqlDatabase:
             self._durable, self._begun = self._begun, None
 
     def outcome_of(self, error: BaseException) -> CommitOutcome:
-        """Ask the server for the last mark; wait a while if it cannot be reached."""
+        """Ask the server for the last mark; wait a while if it cannot be reached, or still has the commit in hand."""
         begun, self._begun = self._begun, None
         if not is_broken(error):
+            if self._open is not None and isinstance(error, Exception):  # `begun` could not settle an earlier one
+                raise self._unsettled(error, _EARLIER_UNKNOWN) from error
             return CommitOutcome.FAILED
         if begun is None:
             return CommitOutcome.LOST
@@ -156,10 +165,12 @@ class PostgresqlDatabase:
         while True:
             try:
                 with self.writing.begin() as connection:
-                    return self._settle(connection)
+                    found = _mark(connection)
             except (SQLAlchemyError, StoreError) as again:
-                if self._now() > until or self._open is None:
-                    raise self._unsettled(again) from again
+                if self._now() > until:
+                    raise self._unsettled(again, _UNKNOWN) from again
+            else:
+                return self._settle(found)
             self._waiting.wait(_LOOKS_EVERY)
 
     def bytes_used(self, connection: Connection) -> int:
@@ -182,9 +193,8 @@ class PostgresqlDatabase:
         self.reading.dispose()
         self.writing.dispose()
 
-    def _settle(self, connection: Connection) -> CommitOutcome:
-        found, begun = connection.execute(_MARK).scalar(), self._open
-        self._open = None
+    def _settle(self, found: str | None) -> CommitOutcome:
+        begun, self._open = self._open, None
         if found is not None and found == begun:
             self._durable = found
             return CommitOutcome.DURABLE
@@ -203,10 +213,20 @@ class PostgresqlDatabase:
             "last commits was promoted; restart this daemon, so that it reads the store anew"
         )
 
-    def _unsettled(self, error: Exception) -> StoreError:
-        if self._open is None:
-            return explained(error, self.url)
-        return StoreError(f"{explained(error, self.url)} (whether the last change was written is not known until then)")
+    def _unsettled(self, error: Exception, unknown: str) -> StoreError:
+        if isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.errors.LockNotAvailable):
+            return StoreError(
+                f"store {self.url}: the server still has the last commit in hand, as it does while a synchronous "
+                f"standby does not answer; the daemon goes on by itself once it has ended ({unknown})"
+            )
+        return StoreError(f"{explained(error, self.url)} ({unknown})")
+
+
+def _mark(connection: Connection) -> str | None:
+    """Return the last mark. It is locked, so that a commit that the server still has in hand ends before."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'")
+    found: str | None = connection.execute(_MARK).scalar()
+    return found
 
 
 def _engine(connect: Callable[[], psycopg.Connection[Any]], *, connections: int, pre_ping: bool) -> Engine:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from sqlalchemy.exc import OperationalError
 
 from config.model.daemon import PostgresqlPlace
 from tests.support.waiting import PATIENT, until
@@ -22,6 +23,11 @@ from tests.support.waiting import PATIENT, until
 _USER = "trimtab"
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=16MB", "autovacuum=off")
 """Settings of a server that need not survive its machine."""
+
+
+def broken() -> OperationalError:
+    """The error of a transaction whose connection broke during its commit."""
+    return OperationalError("COMMIT", {}, psycopg.OperationalError("it is gone"), connection_invalidated=True)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from handler.store.columns import METADATA
 from handler.store.database import CommitOutcome
 from handler.store.postgresql import PostgresqlStore, owner, prepare
 from handler.store.postgresql_sessions import PostgresqlSessions, explained
+from tests.support.postgresql import broken
 from tests.support.store import INSTALLATION, WEB, a_definition, at
 
 pytestmark = pytest.mark.real("postgres")
@@ -37,10 +38,6 @@ def database(place):
 
 
 OTHER_MARK = "UPDATE meta SET value = 'other-1' WHERE name = 'commit'"
-
-
-def broken() -> OperationalError:
-    return OperationalError("COMMIT", {}, psycopg.OperationalError("it is gone"), connection_invalidated=True)
 
 
 # Opening

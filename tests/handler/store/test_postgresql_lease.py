@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, RootTransaction, insert, select
 
 from config.errors import StoreError
 from config.model.daemon import PostgresqlPlace
@@ -13,11 +15,16 @@ from handler.leasing.workers import Presence
 from handler.runtime.store_place import database_of, lease_of
 from handler.store.checkpoint_codec import SavedSlot
 from handler.store.checkpoint_rows import StoredCheckpoints
-from handler.store.postgresql import PostgresqlStore
+from handler.store.database import CommitOutcome
+from handler.store.postgresql import PostgresqlStore, prepare
+from handler.store.postgresql_database import PostgresqlDatabase
 from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.schema import meta
+from handler.store.writer import StoreWriter
 from tests.handler.store.test_checkpoints import _HOLDS, _Life
+from tests.support.postgresql import broken
 from tests.support.store import INSTALLATION
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real("postgres")
 A = Presence(name="a", process="p1", url="http://a:8460", version="1.0", problem="")
@@ -128,6 +135,58 @@ def test_a_worker_that_stopped_in_the_middle_of_a_write_holds_up_no_other_and_it
         connection.invalidate()
     stopped.close()
     new.close()
+
+
+def still_commits(connection: Connection, database: PostgresqlDatabase) -> RootTransaction:
+    """Begin a transaction in a session that the server keeps though its connection broke; return it."""
+    connection.detach()
+    transaction = connection.begin()
+    database.begun(connection)
+    return transaction
+
+
+@pytest.fixture
+def database(place, lease):
+    """The database under a worker's store, which that has taken over."""
+    database = database_of(place, lease.take(lease.look(A).row, A, SPAN))
+    prepare(database)
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize(("ends", "outcome"), [("commit", CommitOutcome.DURABLE), ("rollback", CommitOutcome.LOST)])
+def test_a_commit_that_the_server_still_has_in_hand_is_waited_for(server, place, database, ends, outcome):
+    waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    with database.writing.connect() as connection, ThreadPoolExecutor(1) as pool:
+        transaction = still_commits(connection, database)
+        found = pool.submit(database.outcome_of, broken())
+        until(lambda: found.done() or server.execute(waiting, place) != [])
+        getattr(transaction, ends)()
+        assert found.result() is outcome
+
+
+def test_while_the_server_has_a_commit_in_hand_for_long_no_write_is_taken_for_done_or_undone(
+    place, lease, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("handler.store.postgresql_database._LOCK_WAIT", "50ms")
+    minutes = itertools.count(0.0, 60.0)
+    term = lease.take(lease.look(A).row, A, SPAN)
+    database = PostgresqlDatabase(place.url, lambda: None, minutes.__next__, term)
+    prepare(database)
+    writer = StoreWriter(database)
+    writer.start()
+    with database.writing.connect() as connection:
+        transaction = still_commits(connection, database)
+        with pytest.raises(
+            StoreError, match=r"has the last commit in hand.*\(whether the last change was written is not"
+        ):
+            database.outcome_of(broken())
+        with pytest.raises(StoreError, match=r"has the last commit in hand.*\(nothing of this change is written"):
+            writer.do(lambda each: each.execute(WRITE))
+        transaction.commit()
+    writer.do(lambda each: each.execute(WRITE))
+    writer.close()
+    database.close()
 
 
 def test_a_store_that_opens_after_another_worker_took_the_lease_is_refused(place, lease):
