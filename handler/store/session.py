@@ -56,8 +56,12 @@ class EditionCache(Generic[K, T]):
         """Make values of these keys invalid, also those that are being read now."""
         with self._lock:
             for key in keys:
-                self._editions[key] += 1
-                self._values.pop(key, None)
+                self._invalidate(key)
+
+    def _invalidate(self, key: K) -> None:
+        """Make the value of a key invalid. The caller has the lock."""
+        self._editions[key] += 1
+        self._values.pop(key, None)
 
 
 class Fleets(EditionCache[GroupId, tuple[Record, ...]]):
@@ -90,12 +94,9 @@ class Fleets(EditionCache[GroupId, tuple[Record, ...]]):
                 self._values[key] = self._editions[key], kept[1]
                 self._written.setdefault(key, {}).update((record.name, record) for record in records)
 
-    def forget(self, keys: Collection[GroupId]) -> None:
-        """Make values of these groups invalid, also those that are being read now."""
-        with self._lock:
-            for key in keys:
-                self._written.pop(key, None)
-        super().forget(keys)
+    def _invalidate(self, key: GroupId) -> None:
+        self._written.pop(key, None)  # in one go with the value, which it would be added to
+        super()._invalidate(key)
 
 
 def _with_written(before: Sequence[Record], written: dict[MemberName, Record]) -> tuple[Record, ...]:

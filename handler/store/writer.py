@@ -16,6 +16,12 @@ only the last call counts.
 If the connection to a server breaks, a commit may have been durable before the answer came. The database then tells
 (`handler.store.database.CommitOutcome`): no write is done twice, and none is reported as failed that was done. A
 transaction that was lost with its connection is tried once more on the new one.
+
+# Note [What is read while an outcome is unknown]
+
+A reader may come after the transaction has failed here, and before it becomes durable in the server: it reads, and
+keeps, what was there before. So what the transaction touched is forgotten once more when it is found durable: at once,
+or when a later transaction begins.
 """
 
 from __future__ import annotations
@@ -50,13 +56,15 @@ class StoreWriter:
         Args:
             database: where it writes.
             after: gets the connection's notes after each transaction, before any caller wakes, and whether every write
-                of the transaction is known to be durable.
+                of the transaction is known to be durable. It gets those of one that is found durable late once more.
         """
         self._database = database
         self._after = after
         self._queue: queue.SimpleQueue[_Write[object] | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
+        self._unknown: _Info = {}
+        """Notes of the transaction whose outcome is not known."""
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self.commits = 0
         """Transactions that became durable."""
@@ -113,6 +121,7 @@ class StoreWriter:
             return
         outcome = self._outcome_of(attempt)
         if outcome is CommitOutcome.DURABLE:
+            self._after(attempt.notes, False)
             self.commits += 1
         elif outcome is CommitOutcome.LOST and again:
             self._carry_out(batch, again=False, apart=apart)
@@ -129,10 +138,12 @@ class StoreWriter:
         """Run writes in one transaction; the attempt has the error that ended it."""
         attempt, info = _Attempt(), dict[object, object]()
         with attempt, self._database.writing.begin() as connection:
-            info = connection.info
             self._database.begun(connection)
+            self._after(self._unknown, False)  # settled by now
+            info = connection.info
             for write in batch:
                 write.run(connection, apart=apart)
+        attempt.notes = dict(info)
         self._after(info, attempt.error is None and all(write.error is None for write in batch))
         return attempt
 
@@ -142,6 +153,7 @@ class StoreWriter:
         with finding:
             return self._database.outcome_of(cast("BaseException", attempt.error))
         attempt.error = finding.error
+        self._unknown.update(attempt.notes)
         return None
 
 
@@ -150,6 +162,8 @@ class _Attempt:
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
+        self.notes: _Info = {}
+        """What the connection noted of the transaction."""
 
     def __enter__(self) -> None: ...
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from handler.planning.world import Phase, Record
@@ -74,6 +75,37 @@ def test_records_that_are_written_are_added_to_those_that_were_read() -> None:
     fleets.take(WEB, [second, replace(third, protected=True), replace(first, phase=Phase.GONE)])
 
     assert fleets.read(WEB, tuple) == (second, replace(third, protected=True))
+
+
+class LockWithReaders:
+    """A lock; as often as it is free again, a reader comes."""
+
+    def __init__(self, read: Callable[[], tuple[Record, ...]]) -> None:
+        self._read = read
+        self._taken = False
+        self.seen: list[tuple[Record, ...]] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        if not self._taken:
+            self._taken = True
+            self.seen.append(self._read())
+            self._taken = False
+
+
+def test_no_reader_misses_records_that_were_written_before_their_group_is_forgotten() -> None:
+    first, second = (a_record(number) for number in (1, 2))
+    fleets = Fleets()
+    fleets.read(WEB, lambda: (first,))
+    fleets.take(WEB, [second])
+    lock = LockWithReaders(lambda: fleets.read(WEB, lambda: (first, second)))
+    fleets._lock = lock  # type: ignore[assignment]
+
+    fleets.forget((WEB,))
+
+    assert set(lock.seen) == {(first, second)}
 
 
 def test_a_read_during_a_write_of_records_is_not_kept() -> None:
