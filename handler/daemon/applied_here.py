@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
 
 from config.checks.workers import bar_of, refuse_unfit
 from config.document.places import read_places
@@ -58,8 +60,15 @@ def brought_here(
     return applied
 
 
+KeyStamp: TypeAlias = tuple[int, int, int] | None
+"""What changes with a file that holds a key; ``None``: there is no such file."""
+
+
 class AppliedProblems:
-    """Why a standby could not go on with the applied file. What is known of a revision is not looked at again.
+    """Why a standby could not go on with the applied file. What is known is not looked at again while nothing changes.
+
+    What may change is the revision, the key that it is sealed under, and the file that holds the keys of this machine.
+    A key in a vault is read again only when the text is sealed anew.
 
     Args:
         read: returns the file that is in force; it blocks.
@@ -72,21 +81,31 @@ class AppliedProblems:
         self, read: Callable[[], AppliedFile | None], own: Catalogue, directory: StateDirectory, worker: WorkerName
     ) -> None:
         self._read, self._own, self._directory, self._worker = read, own, directory, worker
-        self._known: tuple[int, str] | None = None
-        """The revision that was found to be in order, and why this worker is none of those that reach all of it."""
+        self._known: tuple[tuple[int, str, KeyStamp], str] | None = None
+        """What was found to be in order, and why this worker is none of those that reach all of it."""
 
-    def problem(self, revision: int) -> str:
-        """Return why this machine could not go on with this revision; empty: it could. It blocks."""
-        if self._known is not None and self._known[0] == revision:
+    def problem(self, revision: int, sealing: str) -> str:
+        """Return why this machine could not go on with this revision, sealed so; empty: it could. It blocks."""
+        key = self._key_stamp()
+        if self._known is not None and self._known[0] == (revision, sealing, key):
             return self._known[1]
         try:
             applied = self._read()
             if applied is None:
                 return ""
-            self._known = applied.revision, self._bar(applied)
+            self._known = (applied.revision, applied.sealing, key), self._bar(applied)
         except (DeclarationError, Refused, StoreError) as error:
             return f"it cannot go on with the file that was applied: {str(error).partition(chr(10))[0]}"
         return self._known[1]
+
+    def _key_stamp(self) -> KeyStamp:
+        ref = self._own.seal
+        file = self._directory.seal_key if ref is None else None if ref.file is None else Path(ref.file)
+        try:
+            found = None if file is None else file.stat()
+        except OSError:
+            return None
+        return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def _bar(self, applied: AppliedFile) -> str:
         text = opened(applied, own_seal(self._own, self._directory))

@@ -64,11 +64,14 @@ class OwnFile:
     Args:
         path: where it is.
         worker: the one of this machine, which takes over only with a file whose entries it reaches.
-        applied: returns why this machine could not go on with a revision that was applied for all; empty: it could.
+        applied: returns why this machine could not go on with a revision that was applied for all, sealed so; empty: it
+            could.
         acceptance: this machine's file is to be taken, though it differs or another was applied.
     """
 
-    def __init__(self, path: Path, worker: WorkerName, applied: Callable[[int], str], acceptance: Acceptance) -> None:
+    def __init__(
+        self, path: Path, worker: WorkerName, applied: Callable[[int, str], str], acceptance: Acceptance
+    ) -> None:
         self._path = path
         self._worker = worker
         self._applied = applied
@@ -84,7 +87,7 @@ class OwnFile:
         Once a file was applied for all workers, this machine's own does not count.
         """
         if seen.applied and not self._acceptance.pending:
-            return self._applied(seen.applied)
+            return self._applied(seen.applied, seen.sealing)
         self._look()
         if self._refused:
             return f"its file is refused: {self._refused}"

@@ -51,6 +51,8 @@ class Looked:
     """Digest of the file that the last holder took; empty: there was none."""
     applied: int
     """Revision of the file that was applied for all workers; 0: each has its own."""
+    sealing: str
+    """How that file is sealed: another text after each apply and each rotation of the key; empty: there is none."""
     schema: str
     """The revision of the store's tables."""
     workers: tuple[SeenWorker, ...]

@@ -108,6 +108,10 @@ def rewound(entities: Mapping[Where, Entity], later: tuple[EntityRevision, ...])
     return found
 
 
+SEALING = 48
+"""Characters at the beginning of a sealed text: its key's id, and random ones of its own."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedFile:
     """A declaration that every daemon over the store goes by, in place of its own machine's file."""
@@ -120,6 +124,11 @@ class AppliedFile:
     """What the file was called where it was applied."""
     sealed: str = field(repr=False)
     """Its text, encrypted for this revision (`handler.sealing`): commands and environments in it may hold secrets."""
+
+    @property
+    def sealing(self) -> str:
+        """What tells one sealing of a text from the next."""
+        return self.sealed[:SEALING]
 
 
 class AppliedStore(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, Table, Text, func, literal, select, update
 
-from handler.ports.declarations import AppliedFile
+from handler.ports.declarations import SEALING, AppliedFile
 from handler.store.columns import METADATA, NUMBER, SECONDS
 from handler.store.rows import named
 from handler.store.session import StoreSession
@@ -29,8 +29,9 @@ LAST_REVISION = select(func.coalesce(func.max(applied_files.c.revision), literal
     applied_files.c.name == _NAME
 )
 """Of the file that was applied last, whether it is in force or withdrawn; 0: none was ever applied."""
-REVISION_IN_FORCE = LAST_REVISION.where(applied_files.c.sealed.is_not(None))
-"""Of the file that is in force; 0: each machine's own is."""
+_SEALING = func.substr(applied_files.c.sealed, 1, SEALING)
+STAMP_IN_FORCE = _IN_FORCE.with_only_columns(applied_files.c.revision, _SEALING)
+"""Revision and `AppliedFile.sealing` of the file that is in force; no row: each machine's own is."""
 
 
 def write_applied(connection: Connection, applied: AppliedFile) -> None:

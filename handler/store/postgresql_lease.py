@@ -17,7 +17,7 @@ from config.units import Seconds
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.ports.declarations import AppliedFile
-from handler.store.applied_rows import REVISION_IN_FORCE, read_applied
+from handler.store.applied_rows import STAMP_IN_FORCE, read_applied
 from handler.store.postgresql_database import LeaseTerm, first_mark
 from handler.store.postgresql_sessions import END_WRITERS
 from handler.store.postgresql_short import CLOCK, ShortTransactions
@@ -154,12 +154,15 @@ def _looked(connection: Connection) -> Looked:
     columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, CLOCK)
     epoch, process, renewals, span, worker, declaration, expires_at, clock = connection.execute(select(*columns)).one()
     schema = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+    stamp = connection.execute(STAMP_IN_FORCE).first() if schema >= _FIRST_WITH_APPLIED_FILES else None
+    applied, sealing = (0, "") if stamp is None else stamp
     return Looked(
         row=LeaseRow(epoch=epoch, process=process, renewals=renewals, span=span),
         worker=worker,
         left=expires_at - clock,
         declaration=declaration,
-        applied=connection.execute(REVISION_IN_FORCE).scalar_one() if schema >= _FIRST_WITH_APPLIED_FILES else 0,
+        applied=applied,
+        sealing=sealing,
         schema=schema,
         workers=tuple(
             SeenWorker(

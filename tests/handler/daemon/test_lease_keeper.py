@@ -21,6 +21,7 @@ NOT_THERE = Looked(
     left=-20.0,
     declaration="",
     applied=0,
+    sealing="",
     schema="",
     workers=(),
     clock=0.0,

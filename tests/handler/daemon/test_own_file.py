@@ -31,14 +31,27 @@ def seen(file: Path) -> Callable[..., Looked]:
     def looked(declaration: str = in_force, *, applied: int = 0) -> Looked:
         row = LeaseRow(epoch=4, process="", renewals=7, span=10.0)
         return Looked(
-            row=row, worker="", left=0.0, declaration=declaration, applied=applied, schema="", workers=(), clock=0.0
+            row=row,
+            worker="",
+            left=0.0,
+            declaration=declaration,
+            applied=applied,
+            sealing="a",
+            schema="",
+            workers=(),
+            clock=0.0,
         )
 
     return looked
 
 
 def own_file(file: Path, worker: str, *, accepted: bool = False) -> OwnFile:
-    return OwnFile(file, WorkerName(worker), lambda revision: f"judged as {revision}", Acceptance(pending=accepted))
+    return OwnFile(
+        file,
+        WorkerName(worker),
+        lambda revision, sealing: f"judged as {revision}{sealing}",
+        Acceptance(pending=accepted),
+    )
 
 
 def test_only_a_worker_that_the_file_in_force_names_may_take_over(file: Path, seen) -> None:
@@ -53,7 +66,7 @@ def test_so_it_is_before_any_file_was_in_force_and_with_one_that_a_person_accept
 
 def test_a_file_that_is_not_in_force_bars_for_that_alone(file: Path, seen) -> None:
     assert "differs from the file in force" in own_file(file, "box2").problem(seen("another"))
-    assert own_file(file, "box2").problem(seen(applied=3)) == "judged as 3"
+    assert own_file(file, "box2").problem(seen(applied=3)) == "judged as 3a"
 
 
 def test_a_worker_is_free_again_with_the_file_that_names_it(file: Path, seen) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handler.runtime.ownership import write_private
 from tests.support.daemon import typed
 from tests.support.waiting import until
 from tests.support.workers import Worker, WorkersBed, a_bed, give_key
@@ -213,6 +214,11 @@ def test_all_workers_follow_an_applied_file_until_one_is_started_to_go_by_its_ow
     give_key(after)
     until(lambda: roles(before)[after.name] == "standby", every=0.05)  # though its own file differs
 
+    assert before.trimtab("seal", "rotate").code == 0
+    until(lambda: roles(before)[after.name] == "barred", every=0.05)
+    copy_key(before, after)
+    until(lambda: roles(before)[after.name] == "standby", every=0.05)
+
     assert before.trimtab("cluster", "hand-over").code == 0
     assert bed.other(before) is after
     assert after.json("status", "web")["maximum"] == 7
@@ -228,6 +234,10 @@ def test_all_workers_follow_an_applied_file_until_one_is_started_to_go_by_its_ow
     until(lambda: before.acts, every=0.05)
     assert before.json("status", "web")["maximum"] == 60
     before.more = ()
+
+
+def copy_key(of: Worker, to: Worker) -> None:
+    write_private(to.state / "seal-key", (of.state / "seal-key").read_text())
 
 
 @pytest.mark.real("postgres")

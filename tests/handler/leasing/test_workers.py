@@ -13,7 +13,17 @@ ROW = LeaseRow(epoch=4, process="p1", renewals=7, span=10.0)
 
 
 def looked(*workers: SeenWorker, row: LeaseRow = ROW) -> Looked:
-    return Looked(row=row, worker="a", left=8.0, declaration="d1", applied=0, schema="0038", workers=workers, clock=0.0)
+    return Looked(
+        row=row,
+        worker="a",
+        left=8.0,
+        declaration="d1",
+        applied=0,
+        sealing="",
+        schema="0038",
+        workers=workers,
+        clock=0.0,
+    )
 
 
 def seen(presence: Presence, age: float = 1.0) -> SeenWorker:
