@@ -85,7 +85,10 @@ class Place:
 async def holding(
     file: Path, state: Path, *, host: str | None, port: int | None, accepts_file: bool = False
 ) -> AsyncIterator[Place]:
-    """Hold the state directory and the sockets while the block runs. Raises as `running`."""
+    """Hold the state directory and the sockets, and take changed certificates, while the block runs.
+
+    Raises as `running`.
+    """
     directory = StateDirectory(state)
     directory.hold()
     with contextlib.ExitStack() as undo:
@@ -97,16 +100,17 @@ async def holding(
         tcp = undo.enter_context(bind_tcp(listen.host, listen.port, protected=listen.is_protected))
         unix = undo.enter_context(bind_unix(directory.socket))
         undo.callback(directory.socket.unlink, missing_ok=True)
-        yield Place(
-            file=file,
-            directory=directory,
-            catalogue=catalogue,
-            protection=protection,
-            unix=unix,
-            tcp=tcp,
-            token=token,
-            acceptance=Acceptance(pending=accepts_file),
-        )
+        async with _watched(protection.certificate):
+            yield Place(
+                file=file,
+                directory=directory,
+                catalogue=catalogue,
+                protection=protection,
+                unix=unix,
+                tcp=tcp,
+                token=token,
+                acceptance=Acceptance(pending=accepts_file),
+            )
 
 
 def built(place: Place, term: LeaseTerm | None = None, tenure: Tenure | None = None) -> Engine:
@@ -147,15 +151,15 @@ async def acting(place: Place, engine: Engine) -> AsyncIterator[Running]:
     """Run an engine, and serve, while the block runs. Raises as `running`."""
     operations = Operations(engine)
     engine.housekeeping.add(CanaryDays(engine, operations).job())
+    certificate = place.protection.certificate
+    if certificate is not None:
+        engine.reports.metrics.expires(lambda: certificate.facts.expires_at)
     try:
         await engine.start()
         refuse_without_users(place.protection.listen, engine.users.exist)
-        async with (
-            serving(
-                operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection
-            ) as relayed,
-            _kept(place.protection, engine),
-        ):
+        async with serving(
+            operations, engine, place.unix.dup(), place.tcp.dup(), place.token, protection=place.protection
+        ) as relayed:
             logs.say("listening", url=place.url, socket=place.directory.socket)
             yield Running(
                 engine=engine, operations=operations, directory=place.directory, port=place.port, relayed=relayed
@@ -175,13 +179,11 @@ def _protection(listen: ListenOn, host: str | None, port: int | None) -> Protect
 
 
 @contextlib.asynccontextmanager
-async def _kept(protection: Protection, engine: Engine) -> AsyncIterator[None]:
-    """Have changed certificates taken, and their expiry in the metrics, while the block runs."""
-    certificate = protection.certificate
+async def _watched(certificate: ServerCertificate | None) -> AsyncIterator[None]:
+    """Have a changed certificate taken while the block runs, whether the process acts or stands by."""
     if certificate is None:
         yield
         return
-    engine.reports.metrics.expires(lambda: certificate.facts.expires_at)
     watching = asyncio.create_task(certificate.watch())
     try:
         yield

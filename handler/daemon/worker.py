@@ -37,6 +37,7 @@ from handler.daemon.wiring import Tenure
 from handler.ingest.request_rates import RequestRates
 from handler.leasing.lease import SHORTEST
 from handler.leasing.workers import Presence
+from handler.observability.daemon_gauges import CertificateGauge
 from handler.observability.exposition import exposition
 from handler.observability.worker_gauges import WorkerGauges
 from handler.runtime import clock
@@ -150,7 +151,7 @@ class _Turn:
 
 async def _stood_by(place: Place, keeper: LeaseKeeper, keeping: AlertKeeping, signals: Signals) -> _Turn | None:
     """Serve as a standby until the lease is this worker's; ``None``: it is to stop."""
-    metrics = partial(_own_metrics, _registry(keeper))
+    metrics = partial(_own_metrics, _registry(place, keeper))
     access = Access(trusted=False, port=place.port, names=place.protection.names)
     over_unix = Standby(Access(trusted=True), keeper.status, metrics, keeping.relay)
     standby = Standby(access, keeper.status, metrics, keeping.relay)
@@ -229,9 +230,12 @@ async def _first(work: Awaitable[T], *ends: asyncio.Event) -> T | None:
         await asyncio.gather(working, *ending, return_exceptions=True)
 
 
-def _registry(keeper: LeaseKeeper) -> CollectorRegistry:
-    registry = CollectorRegistry()
+def _registry(place: Place, keeper: LeaseKeeper) -> CollectorRegistry:
+    registry, expiry, certificate = CollectorRegistry(), CertificateGauge(), place.protection.certificate
+    if certificate is not None:
+        expiry.expires_at = lambda: certificate.facts.expires_at
     registry.register(WorkerGauges(keeper))
+    registry.register(expiry)
     ProcessCollector(registry=registry)
     build = Gauge("trimtab_build_info", "The running version.", ["version"], registry=registry)
     build.labels(version("trimtab")).set(1)

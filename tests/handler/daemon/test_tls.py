@@ -14,7 +14,7 @@ import pytest
 from config.errors import Refused
 from handler.daemon import certificate
 from handler.daemon.certificate import ServerCertificate, facts_of
-from handler.daemon.run import Running, running
+from handler.daemon.run import Running, holding, running
 from tests.support.certificates import Authority, Pair
 from tests.support.waiting import PATIENT
 
@@ -87,6 +87,23 @@ def test_names_of_the_certificate_and_of_the_file_are_served_and_no_others(
 
     pair = authority.sign("server", alternatives="DNS:trimtab.test,DNS:*.wild.test")
     play(tmp_path, pair, scene, more=", names: [Other.test]")
+
+
+def test_a_process_that_does_not_act_takes_a_new_certificate_too(
+    tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certificate, "LOOKED_EVERY", 0.05)
+    pair, file = authority.sign("server"), tmp_path / "model.yaml"
+    file.write_text(MODEL.format(pair=pair, more=""))
+
+    async def play() -> None:
+        async with holding(file, tmp_path / "state", host=None, port=0) as place, asyncio.timeout(PATIENT):
+            authority.sign("server", days=5)
+            expires_at = facts_of(str(pair.certificate)).expires_at
+            while place.protection.certificate.facts.expires_at != expires_at:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)  # its watch is at work
+
+    asyncio.run(play())
 
 
 def test_a_new_certificate_is_shown_without_a_restart_and_a_broken_one_is_not(
