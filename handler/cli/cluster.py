@@ -28,7 +28,7 @@ def status(state: State = None, json: AsJson = False) -> None:
     for worker in answer["workers"]:
         heard, up = (_span(worker[key]) for key in ("age_s", "up_s"))
         table.add_row(worker["name"], worker["role"], worker["version"], f"{heard} ago", up, worker["api"])
-    lines([_headline(answer)])
+    lines(headlines(answer))
     if answer["applied"]:
         lines([f"all go by revision {answer['applied']} of the declaration, which was applied"])
     show(table)
@@ -54,7 +54,17 @@ def problem_lines(workers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{worker['name']}: {worker['problem']}"
 
 
-def _headline(answer: dict[str, Any]) -> str:
+def headlines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Say which worker holds the lease, and first of all if that is not known now."""
+    if answer["unread_s"]:
+        unread = f"{answer['worker']} has not been able to read the database for {_span(answer['unread_s'])}"
+        yield f"{unread}: roles and problems are as they were then"
+    yield _headline(answer)
+
+
+def _headline(answer: Mapping[str, Any]) -> str:
+    if not answer["epoch"]:
+        return f"no worker has held the lease yet; asked {answer['worker']}"
     if not answer["holder"]:
         return f"no worker holds the lease (epoch {answer['epoch']}); asked {answer['worker']}"
     left = f"ends in {answer['left_s']:.0f} s" if answer["left_s"] > 0 else f"ended {-answer['left_s']:.0f} s ago"

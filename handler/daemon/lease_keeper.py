@@ -60,6 +60,8 @@ class LeaseKeeper:
         self._file_problem = file_problem
         self._state: OwnLease | ObservedLease | None = None
         self._seen: Looked | None = None
+        self._read_at = Monotonic(0.0)
+        """When that was seen."""
         self._ahead = 0.0
         self._guard = Guard("lease")
         self.handing_over = asyncio.Event()
@@ -95,22 +97,23 @@ class LeaseKeeper:
         return "this worker's lease is over, and another one may be acting"
 
     def status(self) -> ClusterStatus:
-        """Return the lease and the workers, as they were read last.
+        """Return the lease and the workers, as they were read last, and for how long they have not been read.
 
         Raises:
             Refused: they have not been read yet.
         """
         if self._seen is None:
             raise Refused("the lease has not been read yet")
-        return cluster_status(self._own.name, self._seen)
+        return cluster_status(self._own.name, self._seen, self._steady() - self._read_at)
 
     def hand_over(self) -> None:
         """Begin to give the lease back.
 
         Raises:
-            Refused: no other worker could take it.
+            Refused: no other worker could take it, or that is not known.
         """
-        if not self.status().standbys:
+        status = self.status()
+        if status.unread_s or not status.standbys:
             raise Refused("no other worker could take over now (trimtab cluster): this one goes on")
         self.handing_over.set()
 
@@ -232,7 +235,7 @@ class LeaseKeeper:
             else:
                 logs.say("can_take_over", worker=self._own.name)
             seen = self._lease.look(self._own)
-            self._seen = seen
+            self._take_in(seen, None)
         self._note_stranded(seen)
         return seen
 
@@ -269,6 +272,6 @@ class LeaseKeeper:
             return True
 
     def _take_in(self, seen: Looked, asked: Monotonic | None) -> None:
-        self._seen = seen
+        self._seen, self._read_at = seen, self._steady()
         if asked is not None:
             self._ahead = seen.clock - (asked + self._steady()) / 2

@@ -11,6 +11,9 @@ from handler.leasing.lease import LeaseRow
 
 GONE_AFTER: Seconds = 15.0
 """A worker that has not written for so long is shown as gone."""
+_UNREAD_AFTER: Seconds = 5.0
+"""A worker that has not read the database for so long, and for half of the lease's span, says so: standbys read each
+second, and the holder four times in a span."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +104,11 @@ class ClusterStatus:
     """Where the holder's API listens; empty: it is not known."""
     epoch: int
     left_s: Seconds
-    """Until the lease ends if it is not renewed; below 0: it has ended."""
+    """Until the lease ends if it is not renewed; below 0: it has ended; 0: no worker ever had it."""
     span_s: Seconds
+    unread_s: Seconds = 0.0
+    """For how long the worker that answers has not been able to read the database: roles and problems are as they were
+    then; 0: it can."""
     applied: int = 0
     """Revision of the file that was applied for all workers; 0: each has its own."""
     workers: tuple[WorkerStatus, ...]
@@ -123,22 +129,23 @@ NO_WORKERS = ClusterStatus(worker="", holder="", api="", epoch=0, left_s=0.0, sp
 """Of a daemon that is alone over its store."""
 
 
-def cluster_status(own: str, seen: Looked) -> ClusterStatus:
-    """Return what is known of all workers."""
+def cluster_status(own: str, seen: Looked, since: Seconds = 0.0) -> ClusterStatus:
+    """Return what is known of all workers, ``since`` this time after it was read."""
     holder = next((each.presence for each in seen.workers if each.presence.process == seen.row.process), None)
     return ClusterStatus(
         worker=own,
         holder=seen.worker if seen.row.process else "",
         api="" if holder is None else holder.url,
         epoch=seen.row.epoch,
-        left_s=seen.left,
+        left_s=seen.left - since if seen.row.epoch else 0.0,
         span_s=seen.row.span,
+        unread_s=since if since > max(_UNREAD_AFTER, seen.row.span / 2) else 0.0,
         applied=seen.applied,
-        workers=tuple(_statuses(seen)),
+        workers=tuple(_statuses(seen, since)),
     )
 
 
-def _statuses(seen: Looked) -> Iterator[WorkerStatus]:
+def _statuses(seen: Looked, since: Seconds) -> Iterator[WorkerStatus]:
     for each in seen.workers:
         own = each.presence
         yield WorkerStatus(
@@ -146,7 +153,7 @@ def _statuses(seen: Looked) -> Iterator[WorkerStatus]:
             role=_role(each, holds=own.process == seen.row.process),
             api=own.url,
             version=own.version,
-            age_s=each.age,
+            age_s=each.age + since,
             up_s=each.up,
             problem=own.problem,
         )
@@ -162,6 +169,11 @@ def _role(seen: SeenWorker, *, holds: bool) -> WorkerRole:
 
 def standby_words(status: ClusterStatus) -> str:
     """Why a standby does not carry out a request, and what to do."""
+    if status.unread_s:
+        return (
+            f"worker {status.worker} is a standby, and has not been able to read the database for "
+            f"{status.unread_s:.0f} s: which worker holds the lease is not known; try again when it is back"
+        )
     if status.is_stranded:
         return f"worker {status.worker} may not act, nor may any other that is there: trimtab cluster status says why"
     if not status.holder:

@@ -37,10 +37,12 @@ class WorkerGauges(Collector):
 
 
 def _status(cluster: Cluster) -> ClusterStatus | None:
+    """Return what the database says; ``None``: it has not been read lately."""
     try:
-        return cluster.status()
+        status = cluster.status()
     except Refused:
         return None
+    return None if status.unread_s else status
 
 
 def _gauge(name: str, text: str, value: float | None) -> GaugeMetricFamily:

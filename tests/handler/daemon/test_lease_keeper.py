@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from config.errors import Refused
 from config.units import Monotonic
 from handler.daemon.lease_keeper import LeaseKeeper
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
+from handler.observability.worker_gauges import WorkerGauges
 
 B = Presence(name="b", process="p2", url="http://b:8460", version="1.0")
 ELSEWHERE = "clouds.box is on a, and this worker is b"
@@ -58,3 +60,20 @@ def test_that_no_worker_may_act_is_logged_when_it_begins_and_when_it_ends(caplog
     asyncio.run(looks())
     events = [record.getMessage().split()[0].removeprefix("event=") for record in caplog.records]
     assert events == ["cannot_take_over", "no_worker_may_act", "can_take_over", "a_worker_may_act"]
+
+
+def test_a_worker_that_cannot_read_the_database_says_so_and_its_gauges_have_no_samples() -> None:
+    now = [Monotonic(100.0)]
+    keeper = LeaseKeeper(AbandonedLease(), B, 10.0, lambda: now[0], lambda seen: "")  # type: ignore[arg-type]
+    asyncio.run(keeper.start())
+    fresh = samples(keeper)
+    now[0] = Monotonic(130.0)
+
+    assert (keeper.status().unread_s, keeper.status().workers[0].age_s, keeper.status().left_s) == (30.0, 30.0, -50.0)
+    assert fresh - samples(keeper) == {f"trimtab_worker_{name}" for name in ("lease_epoch", "standbys", "barred")}
+    with pytest.raises(Refused, match="no other worker could take over now"):
+        keeper.hand_over()
+
+
+def samples(keeper: LeaseKeeper) -> set[str]:
+    return {sample.name for metric in WorkerGauges(keeper).collect() for sample in metric.samples}

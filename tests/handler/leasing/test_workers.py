@@ -66,3 +66,20 @@ def test_no_worker_is_stranded_while_one_could_take_over_or_none_is_there() -> N
     barred = replace(A, problem="its file differs")
     assert not cluster_status("a", looked(seen(barred), seen(B), row=replace(ROW, process=""))).is_stranded
     assert not cluster_status("a", looked()).is_stranded
+
+
+def test_what_was_read_ages_and_after_some_seconds_the_worker_says_that_it_cannot_read() -> None:
+    fresh, later = (cluster_status("b", looked(seen(A), seen(B)), since) for since in (2.0, 25.0))
+    assert (fresh.left_s, fresh.workers[0].age_s, fresh.unread_s) == (6.0, 3.0, 0.0)
+    assert (later.left_s, later.workers[0].age_s, later.unread_s) == (-17.0, 26.0, 25.0)
+    assert "b is a standby, and has not been able to read the database for 25 s: which" in standby_words(later)
+
+
+def test_a_holder_with_a_long_lease_reads_seldom_and_is_not_said_to_be_cut_off() -> None:
+    slow = looked(seen(A), row=replace(ROW, span=60.0))
+    assert [cluster_status("a", slow, since).unread_s for since in (16.0, 31.0)] == [0.0, 31.0]
+
+
+def test_a_lease_that_no_worker_ever_had_has_not_ended_since_1970() -> None:
+    never = replace(looked(seen(B), row=LeaseRow(epoch=0, process="", renewals=0, span=10.0)), left=-1.8e9)
+    assert cluster_status("b", never, 1.0).left_s == 0.0
