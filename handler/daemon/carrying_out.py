@@ -24,7 +24,7 @@ from config.units import Seconds
 from handler import logs
 from handler.daemon.relaying import in_relay_thread, row_of
 from handler.daemon.waking import LookEvery, Wakes
-from handler.leasing.relaying import A_REQUEST, ANY_EPOCH, AT_ONCE, PutDown
+from handler.leasing.relaying import A_REQUEST, ANY_EPOCH, AT_ONCE, PutDown, TakenUp
 from handler.runtime.loops import Guard, whole
 from handler.sealing.seal import Seal
 from handler.web.relayed import (
@@ -77,8 +77,7 @@ class CarryingOut:
     wakes: Wakes
     origin: Callable[[], Headers]
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
-    _seen: set[str] = field(default_factory=set)
-    """Ids that were taken up before."""
+    _seen: TakenUp = field(default_factory=TakenUp)
     _kept: int = 0
     """Kept alerts under way. Only as many are taken up as are carried out: others may be left to the next holder."""
     _taken: set[str] = field(default_factory=set)
@@ -193,11 +192,9 @@ class CarryingOut:
         epoch = row.epoch if row.epoch == ANY_EPOCH else self.epoch
         try:
             text = self.seal.open(row.request, row_of(row.id, epoch, "request"))
-            if row.id in self._seen:
+            if epoch == self.epoch and not self._seen.is_new(row.id):
                 raise Refused(f"request {row.id} was taken up before")
         except TrimtabError as error:
             logs.warn("relayed_request_shut", worker=row.worker, error=str(error))
             return None
-        if epoch == self.epoch:
-            self._seen.add(row.id)
         return RelayedRequest.of(text)

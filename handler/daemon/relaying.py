@@ -4,8 +4,8 @@
 
 A person who can write into the database can neither have a holder do something nor read a secret: only the machines of
 workers have the key. Nor can a request be played again: it is sealed for its id and for the epoch in which it was put
-down, and a holder carries out an id once, and only of its own epoch. One that still waits when the lease changes hands
-is withdrawn, and put down anew.
+down, and a holder carries out an id once, and only of its own epoch (`handler.leasing.relaying.TakenUp`). One that
+still waits when the lease changes hands is withdrawn, and put down anew.
 
 Which socket a request came over is sealed with it: one over TCP cannot pass for the local administrator's.
 
@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, assert_never
 from config.errors import Refused, StoreError
 from config.units import Monotonic, Seconds
 from handler.daemon.waking import LookEvery, Wakes
-from handler.leasing.relaying import PutDown, RelayOutcome, RelayProgress, outcome_of
+from handler.leasing.relaying import PutDown, RelayOutcome, RelayProgress, numbered_id, outcome_of
 from handler.sealing.boxes import RowName
 from handler.sealing.seal import Seal
 from handler.web.relayed import (
@@ -99,6 +100,8 @@ class Asking:
     wakes: Wakes
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """This worker is no standby any more, or stops."""
+    _sender: str = field(default_factory=partial(secrets.token_hex, 8))
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     async def relay(self, request: RelayedRequest, taken_within: Seconds | None = None) -> HolderAnswer:
         """Have the holder carry a request out, this one or the next; at most once.
@@ -129,7 +132,8 @@ class Asking:
 
     async def _tried(self, request: RelayedRequest, seal: Seal, waits: _Waits) -> HolderAnswer | None:
         """Put a request down for the holder of the lease as it is now; ``None``: that changed, and nothing was done."""
-        name, epoch = secrets.token_hex(8), await in_relay_thread(self.rows.epoch)
+        epoch = await in_relay_thread(self.rows.epoch)
+        name = numbered_id(self._sender, next(self._numbers))
         sealed = seal.seal(request.text, row_of(name, epoch, "request"))
         put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
         with self.wakes.expecting(name) as woken:

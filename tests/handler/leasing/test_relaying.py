@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from handler.leasing.relaying import RelayOutcome, RelayProgress, outcome_of
+from handler.leasing.relaying import RelayOutcome, RelayProgress, TakenUp, numbered_id, outcome_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,20 @@ def test_a_request_is_known_to_be_undone_only_until_a_holder_has_taken_it_up(
     taken_up: int | None, answer: str | None, epoch: int, expected: RelayOutcome
 ) -> None:
     assert outcome_of(RelayProgress(taken_up=taken_up, answer=answer, epoch=epoch)) is expected
+
+
+@given(st.lists(st.tuples(st.sampled_from("bc"), st.integers(0, 1023)), max_size=60))
+def test_a_request_is_new_once_in_whatever_order_those_of_the_standbys_are_taken_up(
+    requests: list[tuple[str, int]],
+) -> None:
+    taken_up, before = TakenUp(), set()
+    for request in requests:
+        assert taken_up.is_new(numbered_id(*request)) is (request not in before)
+        before.add(request)
+
+
+def test_an_old_request_is_not_new_again_however_many_came_since_and_those_take_no_more_memory() -> None:
+    taken_up = TakenUp()
+    assert all(taken_up.is_new(numbered_id("b", number)) for number in range(5_000))
+    assert not any(taken_up.is_new(numbered_id("b", number)) for number in range(5_000))
+    assert max(value.bit_length() for value in taken_up._before.values()) <= 1024
