@@ -8,7 +8,7 @@ import typer
 
 from handler.cli.commands import Program
 from handler.cli.names import key_pair_names, token_names, user_names
-from handler.cli.terminal import USAGE, AsJson, State, act, fail, groups_of, perform, read, show, words_of
+from handler.cli.terminal import USAGE, AsJson, State, act, fail, groups_of, limit_of, perform, read, show
 
 if TYPE_CHECKING:
     from config.units import Seconds
@@ -32,8 +32,12 @@ _ONE = "default"
 def new_token(  # noqa: PLR0913, PLR0917  # an option each
     user: User,
     name: TokenName,
-    groups: Annotated[str, typer.Option(metavar="A,B", help="Only these of the user's groups; default: all.")] = "",
-    verbs: Annotated[str, typer.Option(metavar="A,B", help="Only these of the role's rights; default: all.")] = "",
+    groups: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only these of the user's groups; default: all.")
+    ] = None,
+    verbs: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Only these of the role's rights; default: all.")
+    ] = None,
     expires: Expires = "90d",
     state: State = None,
     json: AsJson = False,
@@ -44,8 +48,8 @@ def new_token(  # noqa: PLR0913, PLR0917  # an option each
     wanted = NewToken(
         user=user,
         name=name,
-        groups=groups_of(groups),
-        verbs=cast("tuple[Verb, ...]", words_of(verbs)) or None,  # the daemon checks the words
+        groups=groups_of(groups, json=json),
+        verbs=cast("tuple[Verb, ...] | None", limit_of(verbs, "--verbs", json=json)),  # the daemon checks the words
         lasts=_span_of(expires, json=json),
     )
     _show_token(perform(state, json, wanted))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from config.units import GroupId, PolicyId
+from config.units import PolicyId
 from handler.cli.commands import Program
 from handler.cli.names import hook_names
 from handler.cli.terminal import (
@@ -21,6 +21,7 @@ from handler.cli.terminal import (
     act,
     ask,
     fail,
+    groups_of,
     lines,
     perform,
     print_json,
@@ -45,7 +46,7 @@ _ALL_EFFECTS = "fire,floor,shield,freeze,value"
 @hook.command("new")
 def new(  # noqa: PLR0913, PLR0917  # an option each
     name: Name,
-    groups: Annotated[str, typer.Option(metavar="A,B", help="Groups that it may affect; default: all.")] = "",
+    groups: Annotated[str | None, typer.Option(metavar="A,B", help="Groups that it may affect; default: all.")] = None,
     effects: Annotated[str, typer.Option(metavar="A,B", help="Effects that it may have.")] = _ALL_EFFECTS,
     directions: Annotated[str, typer.Option(metavar="A,B", help="Directions of its changes: in, out.")] = "in,out",
     hmac_env: Annotated[str | None, typer.Option(metavar="VAR", help="The secret that signs bodies.")] = None,
@@ -65,7 +66,7 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
 ) -> None:  # fmt: skip
     """Make a webhook, and show its token, this one time."""
     if push is not None:
-        _new_for_values(name, push, given=bool(groups or hmac_env or hmac_file), state=state, json=json)
+        _new_for_values(name, push, given=bool(groups is not None or hmac_env or hmac_file), state=state, json=json)
         return
     from handler.operations.daemon_operations import MakeHook
 
@@ -76,15 +77,17 @@ def new(  # noqa: PLR0913, PLR0917  # an option each
         sign_for=sign_for,
     )
     if execute is not None or observe is not None:
-        if groups:
+        if groups is not None:
             fail("--execute and --observe name the groups", USAGE, json=json)
         group, _, policy = (execute or "").partition("/")
         wanted = None if execute is None else PolicyId(policy)
-        made = replace(made, groups=_groups(observe or group), policy=wanted, observe=observe is not None)
+        named, option = (group, "--execute") if observe is None else (observe, "--observe")
+        of = groups_of(named, option=option, json=json)
+        made = replace(made, groups=of, policy=wanted, observe=observe is not None)
     else:
         made = replace(
             made,
-            groups=_groups(groups),
+            groups=groups_of(groups, json=json),
             effects=cast("tuple[EffectKind, ...]", words_of(effects)),  # the daemon checks the words
             directions=cast("tuple[Direction, ...]", words_of(directions)),
         )
@@ -96,7 +99,8 @@ def _new_for_values(name: str, groups: str, *, given: bool, state: Path | None, 
         fail("--push names the groups; --groups and signatures are for webhooks that take alerts", USAGE, json=json)
     from handler.operations.daemon_operations import MakeHook
 
-    _show_token(ask(state, json, MakeHook(name=name, groups=_groups(groups), push=True))[1], json=json)
+    of = groups_of(groups, option="--push", json=json)
+    _show_token(ask(state, json, MakeHook(name=name, groups=of, push=True))[1], json=json)
 
 
 @hook.command("rotate-members")
@@ -198,10 +202,6 @@ def _bytes(payload: Path, *, json: bool) -> bytes:
         return payload.read_bytes()
     except OSError as error:
         fail(f"{payload} cannot be read: {error.strerror}", PROBLEMS, json=json)
-
-
-def _groups(text: str) -> tuple[GroupId, ...]:
-    return tuple(GroupId(word) for word in words_of(text))
 
 
 def _show_token(answer: dict[str, Any], *, json: bool) -> None:

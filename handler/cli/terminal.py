@@ -130,9 +130,18 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def groups_of(text: str) -> tuple[GroupId, ...] | None:
-    """Return the groups that an option names; ``None``: it names none, and all are meant."""
-    return tuple(GroupId(word) for word in words_of(text)) or None
+def limit_of(text: str | None, option: str, *, json: bool) -> tuple[str, ...] | None:
+    """Return the words that an option limits something to; ``None``: it is left out. Exits if it names none."""
+    words = None if text is None else words_of(text)
+    if words == ():
+        fail(f"{option} names nothing: name some, with commas between them, or leave it out", USAGE, json=json)
+    return words
+
+
+def groups_of(text: str | None, *, json: bool, option: str = "--groups") -> tuple[GroupId, ...] | None:
+    """Return the groups that an option names; ``None``: it is left out. Exits if it names none."""
+    words = limit_of(text, option, json=json)
+    return None if words is None else tuple(GroupId(word) for word in words)
 
 
 def instant(text: str, *, json: bool = False) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -20,7 +21,14 @@ user.add_typer(key, name="key")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name for the user.")]
 Known = Annotated[str, typer.Argument(metavar="NAME", help="A user's name.", autocompletion=user_names)]
 Given = Annotated[UserRole, typer.Option("--role", help="What the user may do.")]
-Groups = Annotated[str, typer.Option(metavar="A,B", help="The only groups that the user sees; default: all.")]
+Groups = Annotated[
+    str | None, typer.Option("--groups", metavar="A,B", help="The only groups that the user sees; default: all.")
+]
+NewGroups = Annotated[
+    str | None,
+    typer.Option("--groups", metavar="A,B", help="The only groups that the user sees; default: they stay."),
+]
+AllGroups = Annotated[bool, typer.Option("--all-groups", help="The user sees all groups, also those to come.")]
 _ALLOWED = "What requests without a credential may do: nothing, read the metrics, or read everything."
 
 
@@ -70,7 +78,7 @@ def anonymous(
 def add(  # an option each
     name: Name,
     role: Given,
-    groups: Groups = "",
+    groups: Groups = None,
     account: Annotated[
         str | None, typer.Option(metavar="ACCOUNT", help="Default: root.", autocompletion=account_names)
     ] = None,
@@ -81,7 +89,7 @@ def add(  # an option each
     from handler.operations.user_operations import AddUser
 
     of = None if account is None else AccountId(account)
-    made = perform(state, json, AddUser(name=name, role=role, groups=groups_of(groups), account=of))["name"]
+    made = perform(state, json, AddUser(name=name, role=role, groups=groups_of(groups, json=json), account=of))["name"]
     ways = f"a token: trimtab token new {made} NAME; a password: trimtab user password {made}"
     typer.echo(f"{made}: added, {role.value}; {ways}")
 
@@ -101,15 +109,21 @@ def list_(state: State = None, json: AsJson = False) -> None:
 def role(
     name: Known,
     role: Annotated[UserRole, typer.Argument(metavar="ROLE", help="viewer, operator, tuner or admin.")],
-    groups: Groups = "",
+    groups: NewGroups = None,
+    all_groups: AllGroups = False,
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Change a user's role and groups."""
+    """Change a user's role; its groups stay, unless --groups or --all-groups changes them."""
     from handler.operations.user_operations import GiveRole
 
-    given = GiveRole(user=name, role=role, groups=groups_of(groups))
-    act(state, json, given, message=f"{name}: {role.value}, groups: {groups or 'all'}")
+    given = GiveRole(user=name, role=role)
+    if groups is not None and all_groups:
+        fail("--groups limits the user, and --all-groups lifts the limit: leave one out", USAGE, json=json)
+    if groups is not None or all_groups:
+        given = replace(given, groups=groups_of(groups, json=json))
+    held = perform(state, json, given)["groups"]
+    typer.echo(f"{name}: {role.value}, groups: {'all' if held is None else ', '.join(held)}")
 
 
 @user.command("disable")

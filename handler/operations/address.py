@@ -33,8 +33,9 @@ from handler.identity.rights import (
 BASE = "/api/v1"
 FILE = "/file"
 """Where a whole file is applied, below `BASE`: its body may be as long as a file."""
-ABOUT, HEADER = "about", "header"
-"""Keys of a field's metadata: its description in OpenAPI, and the header that carries it."""
+ABOUT, HEADER, STAYS = "about", "header", "stays"
+"""Keys of a field's metadata: its description in OpenAPI; the header that carries it; whether leaving it
+out changes nothing, so that no request can write its default."""
 BECAUSE_AT_MOST = 200
 """Characters of a reason."""
 _EXTENDED = "UTF-8''"
@@ -129,7 +130,7 @@ def group_or_all(operation: Any) -> Reach:  # noqa: ANN401  # an operation with 
 
 
 def its_groups(operation: Any) -> Reach:  # noqa: ANN401  # an operation with the field `groups`
-    """Return the groups of an operation; none means every group."""
+    """Return the groups of an operation; ``None`` means every group."""
     return on_groups(operation.groups) if operation.groups else INSTALLATION
 
 

@@ -98,7 +98,9 @@ class MakeHook:
     """Make a webhook; its token is shown only once, in the answer."""
 
     name: Annotated[str, Len(1, 64)]
-    groups: Annotated[tuple[GroupId, ...], Len(0, 1000)] = field(default=(), metadata={ABOUT: "None: every group."})
+    groups: Annotated[tuple[GroupId, ...], Len(1, 1000)] | None = field(
+        default=None, metadata={ABOUT: "Null: every group."}
+    )
     effects: tuple[EffectKind, ...] | None = field(
         default=None, metadata={ABOUT: "Left out: all effects, if it takes alerts."}
     )
@@ -211,7 +213,7 @@ def _wanted(hook: MakeHook) -> NewWebhook:
     every = () if hook.push or hook.observe or hook.policy is not None else tuple(EffectKind)
     return NewWebhook(
         name=hook.name,
-        groups=hook.groups,
+        groups=hook.groups or (),
         effects=every if hook.effects is None else hook.effects,
         directions=hook.directions,
         hmac_secret=SecretRef(env=hook.hmac_env, file=hook.hmac_file) if signed else None,

@@ -121,6 +121,11 @@ class UserAdmin:
         self._known(name)
         return await self._engine.users.give_role(name, role, groups)
 
+    async def change_role(self, name: str, role: UserRole) -> StoredUser:
+        """Change a user's role; its groups stay. Raises as `add`."""
+        self._known(name)
+        return await self._engine.users.change_role(name, role)
+
     async def disable(self, name: str, *, disabled: bool) -> StoredUser:
         """Have a user's tokens not be accepted, or accepted again. Raises as `add`."""
         self._known(name)

@@ -12,7 +12,7 @@ from config.units import AccountId, GroupId
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
 from handler.identity.rights import UserRole, Verb
-from handler.operations.address import ABOUT, installation, its_account, its_credentials, its_user, over
+from handler.operations.address import ABOUT, STAYS, installation, its_account, its_credentials, its_user, over
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -25,6 +25,7 @@ Named = Annotated[str, Len(1, 64)]
 Scope = Annotated[tuple[GroupId, ...], Len(1, 1000)] | None
 Lasts = Annotated[float, Gt(0), Le(3660 * 86400)] | None
 _EVERY_GROUP = {ABOUT: "Null: every group of its account; of account root, every group and the daemon itself."}
+_GROUPS_STAY: tuple[GroupId, ...] = ()
 _SECONDS = {ABOUT: "Seconds until it expires; null: never."}
 
 
@@ -75,12 +76,17 @@ class GiveRole:
 
     user: str
     role: UserRole
-    groups: Scope = field(default=None, metadata=_EVERY_GROUP)
+    groups: Scope = field(
+        default=_GROUPS_STAY, metadata={ABOUT: f"Left out: its groups stay. {_EVERY_GROUP[ABOUT]}", STAYS: True}
+    )
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         before = operations.users.user(self.user)
         operations.users.require(self.groups, by.grants)
-        after = await operations.users.give_role(self.user, self.role, self.groups)
+        if self.groups == _GROUPS_STAY:
+            after = await operations.users.change_role(self.user, self.role)
+        else:
+            after = await operations.users.give_role(self.user, self.role, self.groups)
         return {**shown_user(after), "before": {"role": before.role, "groups": before.groups}}
 
 

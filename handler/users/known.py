@@ -203,6 +203,13 @@ class KnownUsers:
             self._refuse_admin_beside_root(role, self.accounts.account(before.account))
             return await self._changed(replace(before, role=role, groups=_sorted(groups)))
 
+    async def change_role(self, name: str, role: UserRole) -> StoredUser:
+        """Change a user's role; its groups stay. Raises as `give_role`."""
+        async with self.turn:
+            before = self.user(name)
+            self._refuse_admin_beside_root(role, self.accounts.account(before.account))
+            return await self._changed(replace(before, role=role))
+
     async def disable(self, name: str, *, disabled: bool) -> StoredUser:
         """Have a user's tokens not be accepted, or accepted again. Raises as `give_role`."""
         async with self.turn:

@@ -17,7 +17,7 @@ from pydantic import Field as Described
 from config.document.rolling import Allowed
 from config.model.rolling import Allowance
 from handler.identity.actors import NAME_AT_MOST, UNNAMED, Actor
-from handler.operations.address import ABOUT, BASE, HEADER, Address, DataclassType, address_of, right_of
+from handler.operations.address import ABOUT, BASE, HEADER, STAYS, Address, DataclassType, address_of, right_of
 from handler.operations.facade import Operations
 from handler.operations.registry import OPERATIONS, Operation, perform
 from handler.operations.repeats import KEY_AT_MOST
@@ -175,8 +175,10 @@ def _strict(hint: Any) -> Any:  # noqa: ANN401  # any type
 
 
 def _described(each: Field[Any]) -> Any:  # noqa: ANN401  # as pydantic has it
-    default = ... if each.default is MISSING else each.default
-    return Described(default, description=each.metadata.get(ABOUT))
+    about = each.metadata.get(ABOUT)
+    if STAYS in each.metadata:
+        return Described(default_factory=lambda: each.default, description=about)
+    return Described(... if each.default is MISSING else each.default, description=about)
 
 
 def _typed(kind: type[DataclassType]) -> Iterator[tuple[Field[Any], Any]]:

@@ -147,7 +147,7 @@ def wanted_of(texts: Mapping[str, str], hooks: Iterable[StoredHook]) -> HookOper
 
 
 def _new(name: str, texts: Mapping[str, str]) -> MakeHook:
-    groups, use = groups_in(texts.get("groups", "")), texts.get("use")
+    groups, use = groups_in(texts.get("groups", "")) or None, texts.get("use")
     match use:
         case HookUse.ALERTS.value:
             return MakeHook(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.daemon import Daemon, a_daemon
+from tests.support.daemon import Daemon, a_daemon, typed
 from tests.support.waiting import until
 
 API = "/api/v1"
@@ -78,6 +78,60 @@ def test_a_user_of_one_group_sees_and_changes_that_group_alone(fresh: Daemon) ->
     assert fresh.trimtab("user", "role", "bob", "viewer", "--groups", "db").code == 0
     assert fresh.ask("GET", f"{API}/groups/web", bearer=bob).status == 404
     assert fresh.ask("POST", f"{API}/groups/db/pause", {}, bearer=bob).status == 403
+
+
+def test_a_new_role_leaves_the_groups_of_a_user_as_they_are_unless_it_names_some_or_all(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+    assert fresh.trimtab("user", "add", "bob", "--role", "operator", "--groups", "web").code == 0
+    bob = token_of(fresh, "bob", "ci")
+
+    assert fresh.trimtab("user", "role", "bob", "viewer").out == "bob: viewer, groups: web\n"
+    assert fresh.ask("GET", f"{API}/groups/db", bearer=bob).status == 404
+    role = f"{API}/users/bob/role"
+    assert fresh.ask("PUT", role, {"role": "operator"}, unix=True).json["groups"] == ["web"]
+    assert fresh.ask("PUT", role, {"role": "operator", "groups": []}, unix=True).status == 422
+    assert fresh.ask("GET", f"{API}/groups/db", bearer=bob).status == 404
+
+    both = fresh.trimtab("user", "role", "bob", "viewer", "--groups", "db", "--all-groups")
+    assert (both.code, "leave one out" in both.err) == (2, True)
+    assert fresh.trimtab("user", "role", "bob", "viewer", "--groups", "db").out == "bob: viewer, groups: db\n"
+    assert fresh.trimtab("user", "role", "bob", "viewer", "--all-groups").out == "bob: viewer, groups: all\n"
+    assert fresh.ask("GET", f"{API}/groups/db", bearer=bob).status == 200
+    assert fresh.ask("PUT", role, {"role": "viewer", "groups": ["web"]}, unix=True).json["groups"] == ["web"]
+    assert fresh.ask("PUT", role, {"role": "viewer", "groups": None}, unix=True).json["groups"] is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("user", "add", "bob", "--role", "viewer", "--groups", ""),
+        ("user", "role", "bob", "viewer", "--groups", ""),
+        ("token", "new", "bob", "ci", "--groups", " , "),
+        ("token", "new", "bob", "ci", "--verbs", ""),
+        ("hook", "new", "pager", "--groups", ""),
+        ("hook", "new", "values", "--push", ""),
+        ("hook", "new", "news", "--observe", ""),
+        ("hook", "new", "out", "--execute", "/out"),
+    ],
+    ids=" ".join,
+)
+def test_a_limit_that_names_nothing_is_refused_before_the_daemon_is_asked(line: tuple[str, ...]) -> None:
+    refused = typed(*line, "--state", "/nowhere")
+
+    assert (refused.code, f"{line[-2]} names nothing" in refused.err) == (2, True), refused
+
+
+def test_an_empty_list_of_groups_is_not_all_groups(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+    asked = {
+        "users": {"name": "bob", "role": "viewer", "groups": []},
+        "users/ada/tokens": {"name": "ci", "groups": []},
+        "hooks": {"name": "pager", "groups": []},
+    }
+
+    assert [fresh.ask("POST", f"{API}/{path}", body, unix=True).status for path, body in asked.items()] == [422] * 3
+    assert [each["name"] for each in fresh.json("user", "list")["users"]] == ["ada"]
+    assert (fresh.json("token", "list"), fresh.json("hook", "list")) == ([], [])
 
 
 def test_a_token_is_rotated_revoked_and_known_after_a_restart(fresh: Daemon) -> None:

@@ -44,7 +44,7 @@ def shown(**facts: Any) -> str:
 @pytest.mark.parametrize(
     ("kind", "act", "texts", "wanted"),
     [
-        ("user", "role", {"role": "tuner"}, GiveRole(user="bob", role=UserRole.TUNER)),
+        ("user", "role", {"role": "tuner"}, GiveRole(user="bob", role=UserRole.TUNER, groups=None)),
         (
             "user", "role", {"role": "viewer", "groups": "web, db"},
             GiveRole(user="bob", role=UserRole.VIEWER, groups=("web", "db")),
