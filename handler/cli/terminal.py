@@ -25,8 +25,18 @@ DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 _UNFOLDED = 10_000
 """Columns without a terminal, so that nothing folds."""
 
+
+def _state_at(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("an empty name is no directory: name one, or leave --state out")
+    return Path(text)
+
+
 State = Annotated[
-    Path | None, typer.Option("--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False)
+    Path | None,
+    typer.Option(
+        "--state", metavar="DIR", help="State directory [env TRIMTAB_STATE].", show_default=False, parser=_state_at
+    ),
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The declared model, YAML.")]
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="A group's name.", autocompletion=group_names)]

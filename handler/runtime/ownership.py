@@ -34,15 +34,18 @@ _FILES: Mapping[str, int] = MappingProxyType(
     }
 )
 """File of a state directory → the permissions that it must not have."""
+_STRAY = frozenset({"lost+found"})
+"""What a file system puts at its top by itself: a volume that is mounted for the state is empty all the same."""
 _LARGEST = 64 * 1024
 
 
 def take_directory(path: Path) -> None:
-    """Make a state directory if it is not there, and close it to other accounts.
+    """Make a state directory if it is not there, and close it to other accounts, unless it is refused.
 
     Raises:
-        Refused: it is a symbolic link or no directory, it belongs to another account, another account could put a
-            directory of its own in its place, or a file in it belongs to or is open to others.
+        Refused: it is a symbolic link or no directory, it belongs to another account, it is open to others and holds
+            files of which none is a state directory's, another account could put a directory of its own in its place,
+            or a file in it belongs to or is open to others.
     """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -51,14 +54,16 @@ def take_directory(path: Path) -> None:
     except OSError as error:
         raise Refused(f"state directory {path}: {error.strerror}; name another one with --state") from error
     try:
-        _refuse_owner(path, os.fstat(handle))
+        found = os.fstat(handle)
+        _refuse_owner(path, found)
+        _refuse_other_use(path, found)
+        _refuse_unfit(path)
         os.fchmod(handle, 0o700)
     except OSError as error:
         raise Refused(f"state directory {path}: {error.strerror}; name another one with --state") from error
     finally:
         os.close(handle)
-    for refusal in (*_open_parents(path), *_unfit_files(path)):
-        raise Refused(refusal)
+    _refuse_unfit(path)  # once more, now that no other account can put a file there
 
 
 def read_private(path: Path, remedy: str) -> str | None:
@@ -115,6 +120,23 @@ def _refuse_owner(path: Path, found: os.stat_result) -> None:
             f"state directory {path} belongs to {owner}, expected {_me()}, the account that runs Trimtab: run it as "
             f"{owner}, give the directory over with chown -R {_me()} {path}, or name another one with --state"
         )
+
+
+def _refuse_other_use(path: Path, found: os.stat_result) -> None:
+    """Refuse a directory that other accounts use: closing it would take it away from them."""
+    if not found.st_mode & _SECRET:
+        return
+    names = {each.name for each in path.iterdir()} - _STRAY
+    if names and names.isdisjoint(_FILES):
+        raise Refused(
+            f"{path} is not a state directory: it has mode {stat.S_IMODE(found.st_mode):04o} and holds other files, "
+            f"such as {min(names)}; name an empty one with --state"
+        )
+
+
+def _refuse_unfit(path: Path) -> None:
+    for refusal in (*_open_parents(path), *_unfit_files(path)):
+        raise Refused(refusal)
 
 
 def _open_parents(path: Path) -> Iterator[str]:

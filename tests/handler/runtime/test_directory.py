@@ -35,6 +35,37 @@ def test_only_the_owner_can_enter_the_directory_even_if_it_was_there_before(tmp_
     directory.release()
 
 
+def test_a_directory_that_others_use_is_refused_and_stays_open(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "minutes.txt").write_text("")
+    shared.chmod(0o1777)
+
+    with pytest.raises(Refused, match=r"is not a state directory: .* such as minutes.txt; name an empty one"):
+        StateDirectory(shared).hold()
+
+    assert (stat.S_IMODE(shared.stat().st_mode), [each.name for each in shared.iterdir()]) == (0o1777, ["minutes.txt"])
+
+
+@pytest.mark.parametrize("name", ["installation", "lock", "trimtab.sqlite", "token", "lost+found"])
+def test_an_open_directory_with_a_file_of_its_own_or_of_its_volume_is_closed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    (tmp_path / "state" / name).touch(mode=0o600)
+
+    assert _mode(held(tmp_path / "state").path) == 0o700
+
+
+def test_a_directory_that_is_refused_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    (tmp_path / "state" / "installation").touch(mode=0o600)
+    (tmp_path / "state" / "installation").chmod(0o666)
+
+    with pytest.raises(Refused, match="has mode 0666"):
+        StateDirectory(tmp_path / "state").hold()
+
+    assert _mode(tmp_path / "state") == 0o755
+
+
 def test_a_directory_that_cannot_be_made_is_refused_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Refused, match="--state"):

@@ -15,6 +15,13 @@ groups: {web: {profile: web, min: 0, max: 1}}
 """
 
 
+@pytest.mark.parametrize("command", [("run", "model.yaml"), ("status",), ("backup", "copy")], ids=" ".join)
+def test_an_empty_state_directory_is_not_the_current_one(command: tuple[str, ...]) -> None:
+    result = typed(*command, "--state", "")
+
+    assert (result.code, "an empty name is no directory" in result.err) == (2, True), result
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "words"),
     [("", 0o600, "holds 0 characters, expected one word"), ("k" * 43, 0o666, "has mode 0666, expected 0600")],
