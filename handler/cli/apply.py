@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from handler.cli.terminal import PROBLEMS, AsJson, File, State, ask, fail
+from handler.cli.terminal import PROBLEMS, AsJson, File, State, fail, outcome
 
 
 def apply(
@@ -28,4 +28,4 @@ def apply(
     except (OSError, UnicodeDecodeError) as error:
         fail(f"{file} cannot be read: {error}", PROBLEMS, json=json)
     wanted = ApplyFile(text=text, source=str(file.absolute()), dry_run=dry_run)
-    end_reload(*ask(state, json, wanted), json=json)
+    end_reload(*outcome(state, json, wanted), json=json)

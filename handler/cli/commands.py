@@ -16,6 +16,10 @@ _OLDER: Mapping[str, str] = {"--from": "--since", "--to": "--until", "--output":
 """Released spellings of options, still accepted by commands that have the newer one."""
 
 
+_MAY_LACK = frozenset({"entries"})
+"""Arguments with a meaning of their own for an empty word."""
+
+
 class AliasedCommand(TyperCommand):
     """A command that reads older spellings of its options, and lists none of them."""
 
@@ -24,7 +28,17 @@ class AliasedCommand(TyperCommand):
         known = {name for parameter in self.params for name in parameter.opts}
         renamed = {older: newer for older, newer in _OLDER.items() if newer in known and older not in known}
         parsed: list[str] = super().parse_args(ctx, list(_spelled_anew(args, renamed)))
+        _refuse_empty(ctx, self.params)
         return parsed
+
+
+def _refuse_empty(ctx: Any, parameters: Sequence[Any]) -> None:  # noqa: ANN401  # as above
+    """Refuse an empty argument, as of a variable that is not set: in an address it would name all that has a name."""
+    for each in parameters:
+        given = ctx.params.get(each.name)
+        words = given if isinstance(given, (list, tuple)) else (given,)
+        if each.param_type_name == "argument" and "" in words and given != each.default and each.name not in _MAY_LACK:
+            raise typer.BadParameter("an empty word names nothing", ctx=ctx, param=each)
 
 
 def _spelled_anew(args: Sequence[str], renamed: Mapping[str, str]) -> Iterator[str]:

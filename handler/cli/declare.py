@@ -12,7 +12,7 @@ from config.model.sections import Section
 from config.units import AccountId
 from handler.cli.commands import Program
 from handler.cli.names import account_names
-from handler.cli.terminal import DONE, PROBLEMS, AsJson, State, ask, fail, lines, print_json, read, refusals, show
+from handler.cli.terminal import DONE, PROBLEMS, AsJson, State, fail, lines, outcome, print_json, read, refusals, show
 
 if TYPE_CHECKING:
     from config.document.places import Plain
@@ -155,7 +155,7 @@ def _is_section(bodies: Plain) -> bool:
 
 def _changed(operation: DataclassType, state: Path | None, json: bool) -> NoReturn:
     """Have a change made, print what it does or why it is refused, and exit accordingly."""
-    status, answer = ask(state, json, operation)
+    status, answer = outcome(state, json, operation)
     if json:
         print_json(answer)
     else:

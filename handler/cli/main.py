@@ -49,12 +49,12 @@ from handler.cli.terminal import (
     State,
     Until,
     act,
-    ask,
     asked_instant,
     fail,
     get,
     instant,
     lines,
+    outcome,
     perform,
     read,
     resize,
@@ -160,7 +160,7 @@ def reload(state: State = None, json: AsJson = False) -> None:
     from handler.cli.edit_text import end_reload
     from handler.operations.group_operations import ReloadFile
 
-    end_reload(*ask(state, json, ReloadFile()), json=json)
+    end_reload(*outcome(state, json, ReloadFile()), json=json)
 
 
 @app.command()

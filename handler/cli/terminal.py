@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DONE, PROBLEMS, USAGE, NOT_REACHABLE = 0, 1, 2, 3
 """Exit codes of the fixed contract."""
 
+_SUCCESS = range(200, 300)
+"""Every other status is a failure: a command follows no redirection."""
 _UNFOLDED = 10_000
 """Columns without a terminal, so that nothing folds."""
 
@@ -91,18 +93,39 @@ def ask(state: Path | None, json: bool, operation: DataclassType) -> tuple[int, 
     return send(state, json, call_of(operation))
 
 
+def outcome(state: Path | None, json: bool, operation: DataclassType) -> tuple[int, Any]:
+    """Have the daemon perform an operation; also return an outcome that is a problem. Else as `ask`."""
+    from handler.operations.address import call_of
+
+    code, answer = _sent(state, json, call_of(operation))
+    if not isinstance(answer, dict) or "error" in answer:
+        _refuse_failure(code, answer, json=json)
+    return code, answer
+
+
 def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
     """Send the daemon a request; return status and JSON. Exits as `ask`."""
+    code, answer = _sent(state, json, call)
+    _refuse_failure(code, answer, json=json)
+    return code, answer
+
+
+def _sent(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
     from handler.cli import client
 
     try:
         with waiting("waiting for the daemon"):
-            code, answer = client.ask(directory(state) / "trimtab.sock", call)
+            return client.ask(directory(state) / "trimtab.sock", call)
     except client.NotReachable as error:
         fail(str(error), NOT_REACHABLE, json=json)
-    if isinstance(answer, dict) and "error" in answer:
-        fail(answer["error"], PROBLEMS, json=json)
-    return code, answer
+
+
+def _refuse_failure(code: int, answer: Any, *, json: bool) -> None:  # noqa: ANN401  # JSON from the daemon
+    """Exit for an answer that is no success."""
+    known = answer if isinstance(answer, dict) else {}
+    if "error" in known or code not in _SUCCESS:
+        words = known.get("error") or known.get("detail") or f"the daemon answered {code}: see its log"
+        fail(words, PROBLEMS, json=json)
 
 
 def get(state: Path | None, json: bool, *parts: str, query: str = "") -> Any:  # noqa: ANN401  # JSON from the daemon
@@ -204,7 +227,7 @@ def show(renderable: object) -> None:
 
 def resize(what: str, state: Path | None, json: bool, operation: DataclassType) -> NoReturn:
     """Have the daemon change a size, print the outcome, and exit accordingly."""
-    code, answer = ask(state, json, operation)
+    code, answer = outcome(state, json, operation)
     if json:
         print_json(answer)
     else:

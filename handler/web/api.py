@@ -50,6 +50,7 @@ _METHODS = ("GET", "PUT", "POST", "DELETE")
 def build(operations: Operations) -> FastAPI:
     """Make the application; the listener puts the gate before it."""
     app = FastAPI(title="Trimtab", version="1", openapi_url=f"{BASE}/openapi.json", docs_url=None, redoc_url=None)
+    app.router.redirect_slashes = False  # an address whose last name is empty is none
     app.state.authorising, app.state.attempts = operations.authorising, operations.attempts
     app.state.performing = Performing(operations)
     # Each request is compared with one route after the other: those that are read most come first.

@@ -275,6 +275,35 @@ def test_where_no_daemon_answers_it_exits_with_3_and_says_where_it_was_looked_fo
     assert "--state" in result.err
 
 
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        (["delete", "", "--members"], "GROUP"),
+        (["status", ""], "GROUP"),
+        (["pause", ""], "GROUP"),
+        (["store", "adopt", ""], "GROUP"),
+        (["member", "delete", "web", ""], "NAME"),
+        (["user", "delete", ""], "NAME"),
+        (["token", "revoke", "ada", ""], "NAME"),
+        (["hook", "revoke", ""], "NAME"),
+        (["declare", "delete", "groups", ""], "ID"),
+        (["settings", "show", ""], "GROUP"),
+        (["tune", "file", "web", "", "--series", "s"], "GROUP"),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_refused(line: list[str], place: str) -> None:
+    state = [] if line[0] == "tune" else ["--state", "/nowhere"]
+
+    result = typed(*line, *state)
+
+    assert (result.code, "an empty word names nothing" in result.err, place in result.err) == (2, True, True), result
+
+
+def test_nothing_may_still_be_given_to_an_account() -> None:
+    assert typed("account", "uses", "books", "", "--state", "/nowhere").code == 3
+
+
 # The program as a whole
 
 

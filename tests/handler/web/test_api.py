@@ -99,6 +99,8 @@ def test_unknown_paths_and_methods_are_answered_in_the_same_form(daemon: Daemon)
     for method, path, status in (
         ("GET", f"{API}/nothing", 404),
         ("GET", f"{API}/groups/a%2fb", 404),
+        ("GET", f"{API}/groups/", 404),
+        ("DELETE", f"{API}/groups/?members=true", 404),
         ("POST", f"{API}/groups", 405),
     ):
         answer = daemon.ask(method, path, bearer=daemon.token)
