@@ -137,14 +137,14 @@ class Keeper:
         async with self._turn(runtime):
             accept = runtime.accept_vanished and only is None
             runtime.accept_vanished = runtime.accept_vanished and only is not None
-            stored = runtime.stored()
+            stored, kept = runtime.stored(), self._watch.kept(runtime)
+            self._watch.watch(runtime, None)  # until this pass has come to its end: what it was to do may be on disk
             if hands_off(runtime):
                 seen = await self._listings.of(stored.definition.cloud, runtime.id)
                 done = await self._in_pass(lambda: self._converger.observe(stored, seen))
             else:
-                ordered = accept or only is not None
-                kept = None if ordered else self._watch.kept(runtime)
-                listed = await self._listings.of(stored.definition.cloud, runtime.id) if kept is None else kept
+                anew = accept or only is not None or kept is None
+                listed = await self._listings.of(stored.definition.cloud, runtime.id) if anew else kept
                 done = await self._in_pass(
                     lambda: self._converger.run(
                         stored, accept_vanished=accept, only=only, latest=lambda: runtime.state, listed=listed
