@@ -91,13 +91,18 @@ class LastTruths:
         self._values: Sequence[float] = ()
 
     def unlike(self, windows: WindowColumns) -> Set[GroupId]:
-        """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared."""
-        rows = self._rows
+        """Judge a tick, and find the groups whose tick is not like the one before, or cannot be compared.
+
+        The next tick is compared with this one only after `keep`. A tick may fail for a part of the groups: those that
+        it was decided about go by its truths from then on, and the others by those of the tick before.
+        """
+        rows, before = self._rows, self._before
+        self._before = None
         self._now = now = np.where(windows.lack[rows.window] != 0, _LACKING, rows.truths(windows))
         self._values = windows.value[rows.window].tolist()
-        if self._before is None:
+        if before is None:
             return self._others | rows.groups.keys()
-        other = np.flatnonzero((self._before != now) | (now == _LACKING))
+        other = np.flatnonzero((before != now) | (now == _LACKING))
         return self._others | {rows.whose[row] for row in other.tolist()}
 
     def values(self, group: GroupId) -> tuple[float | None, ...]:
@@ -105,7 +110,7 @@ class LastTruths:
         return tuple(self._values[self._rows.groups[group]])
 
     def keep(self) -> None:
-        """Compare the next tick with this one: it was decided about. One that failed is never compared with."""
+        """Compare the next tick with this one: all groups were decided about."""
         self._before = self._now
 
 

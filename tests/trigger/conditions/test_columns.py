@@ -13,7 +13,7 @@ from aggregator.frames import Aggregate, Cell, Insufficient, Lack
 from config.load import parse
 from config.model.catalogue import Compare, Condition
 from config.units import GroupId
-from trigger.conditions.columns import TRUTHS, rows_of
+from trigger.conditions.columns import TRUTHS, LastTruths, rows_of
 from trigger.conditions.judging import judge
 
 WEB, SHOP = GroupId("web"), GroupId("shop")
@@ -85,3 +85,21 @@ def test_what_needs_more_than_numbers_is_not_judged_in_columns() -> None:
     rows = rows_of(CATALOGUE, [GroupId(name) for name in ("web", "shop", "each", "both")], lambda group, key: 0)
     assert rows.groups.keys() == {WEB, SHOP}
     assert {compare for compare, _ in rows.compares} == set(Compare)
+
+
+def at(value: float) -> WindowColumns:
+    """A tick at which all counters show this."""
+    level, whole = np.array([value]), np.array([1.0])
+    return WindowColumns(lack=np.zeros(1, dtype=np.intp), low=level, value=level, high=level, coverage=whole)
+
+
+def test_a_group_is_compared_with_the_tick_before_only_if_all_groups_were_decided_about_then() -> None:
+    truths = LastTruths(CATALOGUE, [WEB, SHOP], lambda group, key: 0)
+    assert truths.unlike(at(60.0)) == {WEB, SHOP}
+    truths.keep()
+    assert truths.unlike(at(60.0)) == set()
+    truths.keep()
+    assert truths.unlike(at(40.0)) == {WEB, SHOP}, "of this tick, only one of the two is decided about"
+    assert truths.unlike(at(60.0)) == {WEB, SHOP}
+    truths.keep()
+    assert truths.unlike(at(60.0)) == set()
