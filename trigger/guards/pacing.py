@@ -70,12 +70,19 @@ def held_high_until(damping: FlapDamping, moves: Sequence[SizeChange]) -> Instan
 
 
 def remembered(moves: Sequence[SizeChange], group: Group, now: Instant) -> tuple[SizeChange, ...]:
-    """Drop moves that are too old for every limit of the group, and the oldest beyond the maximum number."""
+    """Drop moves that are too old for every limit of the group, and the oldest beyond the maximum number.
+
+    With flap damping, the newest of those stays as long as a younger one does: whether that one is a reversal shows
+    only beside the move before it.
+    """
     spans = [pace.per for pace in (group.max_growth, group.max_shrinkage) if pace is not None]
     if group.flap_damping is not None:
         spans.append(group.flap_damping.within + group.flap_damping.hold)
     longest = max(spans, default=0.0)
-    return tuple(move for move in moves if now - move.at < longest)[-_REMEMBERED:]
+    first = sum(now - move.at >= longest for move in moves)
+    if group.flap_damping is not None and 0 < first < len(moves):
+        first -= 1
+    return tuple(moves[first:])[-_REMEMBERED:]
 
 
 def direction_of(move: SizeChange) -> Direction:

@@ -73,6 +73,17 @@ def test_only_what_a_guard_of_the_group_counts_is_remembered() -> None:
     assert remembered(moves, replace(group, flap_damping=DAMPING), Instant(NOON)) == moves
 
 
+def test_a_hold_lasts_though_the_move_before_its_first_reversal_is_old() -> None:
+    damping = FlapDamping(reversals=4, within=3600, hold=1800)
+    group = replace(a_group(maximum=40), flap_damping=damping)
+    moves = moved((0, 6, 5), (1200, 5, 6), (2400, 6, 5), (3600, 5, 6), (4800, 6, 5))
+    until = NOON + 4800 + 1800
+
+    for now in (4800, 5399, 5400, 6000, 6599):
+        assert held_high_until(damping, remembered(moves, group, Instant(NOON + now))) == until, now
+    assert remembered(moves, group, Instant(NOON + 4800 + 5400)) == (), "nothing counts any more"
+
+
 def test_a_policy_is_cut_to_the_pace_and_then_refused_until_there_is_room() -> None:
     group = replace(a_group(maximum=40), max_growth=Pace(count=3, per=300))
 
