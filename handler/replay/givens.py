@@ -73,13 +73,15 @@ def starts_of(courses: Mapping[GroupId, Course]) -> Sequence[Instant]:
     return sorted({given.life for course in courses.values() for given in course.givens})
 
 
-def resumed_at(courses: Mapping[GroupId, Course], start: Instant) -> Set[GroupId]:
-    """Return the groups whose windows and holds went on at a start."""
-    return {
-        group
+def resumed_at(courses: Mapping[GroupId, Course], start: Instant | None) -> tuple[Set[GroupId], Set[GroupId]]:
+    """Return the groups whose windows went on at a start, and those of them whose holds did; ``None``: no group."""
+    first = {
+        group: given
         for group, course in courses.items()
-        if any(given.resumed and given.life == start for given in course.givens)
+        for given in course.givens
+        if given.begins and given.life == start and given.resumed
     }
+    return first.keys(), {group for group, given in first.items() if not given.holds_anew}
 
 
 def as_declared(catalogue: Catalogue, group: Group, request: Request) -> Request:

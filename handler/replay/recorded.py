@@ -77,11 +77,11 @@ def replay_recorded(
         start, before = polls[0].start, aggregator
         reboots = polls[0].scrape.at.steady < steady
         if start is not None or reboots:
-            resumed = frozenset[GroupId]() if start is None or reboots else resumed_at(courses, start)
+            windows, holds = resumed_at(courses, None if reboots else start)
             aggregator = Aggregator(catalogue, cohort.groups)
-            if resumed:
-                aggregator.succeed(before, resumed)
-            for group in followers.keys() - resumed:
+            if windows:
+                aggregator.succeed(before, windows)
+            for group in followers.keys() - holds:
                 followers[group].chain.forget_holds()
         steady, number = polls[-1].scrape.at.steady, polls[0].number
         for reel in aggregator.take_all(poll.scrape for poll in polls):

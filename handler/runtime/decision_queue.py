@@ -262,6 +262,7 @@ class DecisionQueue:
             requests=question.requests,
             evaluated=evaluation is not None,
             resumed=runtime.resumed,
+            holds_anew=runtime.holds_anew,
         )
         story = self.story(evaluation, group, decision) if unasked and alone else None
         again = story is not None and given is None and decision.state == state and story.is_again(runtime.story)

@@ -101,6 +101,8 @@ class GroupRuntime:
     holds: Mapping[PolicyId, Kept] = field(default_factory=dict)
     resumed: bool = False
     """Windows and holds went on from before the daemon's start."""
+    holds_anew: bool = False
+    """Of these only the windows did."""
     judged: Evaluation | None = None
     """Of the last tick that was worked out; `evaluation` is the last tick's."""
     explained: Explanation | None = None

@@ -131,7 +131,8 @@ class WindowCheckpoints:
 
     def _put_back(self, catalogue: Catalogue, runtime: GroupRuntime, saved: SavedHolds | None) -> None:
         runtime.resumed = True
-        if saved is None or saved.revision != runtime.state.revision:
+        runtime.holds_anew = saved is not None and saved.revision != runtime.state.revision
+        if saved is None or runtime.holds_anew:
             return
         runtime.holds = {
             policy: progress

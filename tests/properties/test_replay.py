@@ -216,6 +216,20 @@ def test_a_recording_replayed_by_its_own_file_decides_the_same(
     assert plain_lines(replayed) == live.lines(live.first_tick())
 
 
+def test_holds_that_end_at_a_restart_since_the_size_was_changed_before_end_in_replay(tmp_path: Path) -> None:
+    held_longer = MODEL.replace("out: {when: [high], duration: 10s", "out: {when: [high], duration: 60s")
+    live = Live(tmp_path, text=held_longer.replace(", nudge, days]", "]"))
+    floor = Alert("Loaded", "web", firing=True, fingerprint="a")
+    live.play(
+        lambda bed: lived(
+            bed, [(Load(50.0), 35.0), (Load(95.0), 44.0), (floor, 0.5), (Restart(), 0.0), (Load(95.0), 100.0)]
+        )
+    )
+    replayed = live.replayed()
+    assert {run.group: run.parted for run in replayed} == dict.fromkeys(GROUPS)
+    assert plain_lines(replayed) == live.lines(live.first_tick())
+
+
 def test_each_stretch_between_two_edits_of_the_file_is_decided_the_same_by_its_own(tmp_path: Path) -> None:
     before, after = tmp_path / "before.yaml", MODEL.replace("above: 80", "above: 60").replace("below: 20", "below: 30")
     before.write_text(MODEL)

@@ -51,6 +51,8 @@ class RecordedInputs:
     """After the last decision, if the state has changed since. Likewise."""
     resumed: bool = False
     """At the daemon's start, windows and holds went on where those of its predecessor ended."""
+    holds_anew: bool = False
+    """Of these only the windows did: the size was changed after holds were saved for the last time."""
 
     @property
     def begins(self) -> bool:
@@ -80,6 +82,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
     requests: tuple[Request, ...],
     evaluated: bool,
     resumed: bool = False,
+    holds_anew: bool = False,
 ) -> tuple[RecordedInputs | None, DecisionTrack]:
     """Return the record of a decision's inputs, and the new track; record ``None``: the same inputs as before.
 
@@ -93,6 +96,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         requests: the requests from outside.
         evaluated: whether the decision is about a poll.
         resumed: whether windows and holds went on at the daemon's start; counts for its first decision.
+        holds_anew: whether of these only the windows did; likewise.
     """
     polled = decision.at.wall if evaluated else None if track is None else track.polled
     new = RecordedInputs(
@@ -106,6 +110,7 @@ def given_to(  # noqa: PLR0913 - all inputs of a decision
         state=state,
         before=None if track is None or track.left is state or track.left == state else track.left,
         resumed=resumed and track is None,
+        holds_anew=holds_anew and track is None,
     )
     after = DecisionTrack(last=new, left=decision.state, polled=polled)
     if track is None or requests or _differs(new, track.last, group):
