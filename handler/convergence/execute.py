@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar, assert_never
 
-from config.errors import DriverError, Full, StoreError, Transient
+from config.errors import DriverError, Full, Permanent, StoreError, Transient
 from config.units import BalancerId, Instant, MemberName, PartName
 from handler.convergence.balancer_locks import BalancerLeases
 from handler.convergence.pass_threads import side_by_side, waiting
@@ -251,8 +251,24 @@ class Execution:
             with waiting():
                 answer: Answer = self._call(name, step)
         except DriverError as error:
-            answer = error
+            answer = self._proved(name, step, error)
         return self._ended(begun, answer)
+
+    def _proved(self, name: MemberName, step: Step, refused: DriverError) -> Answer:
+        """Return the refusal of a new member if its cloud has no machine under that name, else the machine.
+
+        A call may be refused after it has done its work, as by a right that only its last part needs. A refusal that
+        counts for good would then leave a machine without a member.
+        """
+        for_good = isinstance(refused, Permanent) and not isinstance(refused, Full)
+        if not for_good or not isinstance(step, Create | MarkMachine):
+            return refused
+        try:
+            with waiting():
+                found = self._tools.orchestrator.find(name)
+        except DriverError as error:
+            return Transient(f"{refused}; and whether it was done all the same is not known: {error}")
+        return refused if found is None else found
 
     def _begun(self, name: MemberName, step: Step) -> StartedCall:
         """Write down that a call is about to be made."""
