@@ -154,13 +154,14 @@ class Converger:
         return self._inventories.compare(cloud, idle)
 
     def listings(self, cloud: Cloud, groups: Sequence[GroupId]) -> Mapping[GroupId, AskedListing]:
-        """List the machines of several groups of one cloud, by one call where that shows all of them."""
-        found = dict(self._inventories.listings(cloud, groups)) if len(groups) > 1 else {}
-        for group in groups:
-            if group not in found:
-                at = self._clock()
-                found[group] = AskedListing(asked_at=at, listing=self._gatherer.list(group, cloud))
-        return found
+        """List the machines of one group, or of several groups of one cloud by one call.
+
+        Of several, those are left out that the call does not show whole.
+        """
+        if len(groups) > 1:
+            return self._inventories.listings(cloud, groups)
+        at = self._clock()
+        return {group: AskedListing(asked_at=at, listing=self._gatherer.list(group, cloud)) for group in groups}
 
     def gather(
         self, group: GroupId, definition: Definition, *, corrects: bool = False, listed: AskedListing | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -34,7 +34,8 @@ class FreshListings:
     """Lives on the event loop; clouds are asked in threads of its own.
 
     Args:
-        ask: lists several groups of one cloud (`handler.convergence.converge.Converger.listings`).
+        ask: lists several groups of one cloud (`handler.convergence.converge.Converger.listings`); it may leave out
+            some, but never one that it is asked about alone.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -78,20 +79,35 @@ class FreshListings:
                 answer.cancel()
 
     async def _answer(self, cloud: Cloud, batch: Sequence[tuple[GroupId, _Answer]]) -> None:
+        """Answer a batch; groups that a shared listing leaves out are listed side by side, each by itself."""
+        waiting: dict[GroupId, list[_Answer]] = {}
+        for group, answer in batch:
+            waiting.setdefault(group, []).append(answer)
         try:
-            found = await self._asked(cloud, list(dict.fromkeys(group for group, _ in batch)))
-        except Exception as error:  # noqa: BLE001 each pass that waits gets it
-            for _, answer in batch:
-                if not answer.done():
-                    answer.set_exception(error)
-            return
+            left = await self._answered(cloud, waiting)
+            await asyncio.gather(*(self._answered(cloud, {group: waiting[group]}) for group in left))
         except asyncio.CancelledError:
             for _, answer in batch:
                 answer.cancel()
             raise
-        for group, answer in batch:
-            if not answer.done():
-                answer.set_result(found[group])
+
+    async def _answered(self, cloud: Cloud, waiting: Mapping[GroupId, Sequence[_Answer]]) -> Sequence[GroupId]:
+        """Ask about several groups at once, and return those that the answer leaves out."""
+        try:
+            found = await self._asked(cloud, list(waiting))
+        except Exception as error:  # noqa: BLE001 each pass that waits gets it
+            for answer in _open(waiting.values()):
+                answer.set_exception(error)
+            return ()
+        for group, listed in found.items():
+            for answer in _open([waiting[group]]):
+                answer.set_result(listed)
+        return [group for group in waiting if group not in found]
 
     async def _asked(self, cloud: Cloud, groups: Sequence[GroupId]) -> Mapping[GroupId, AskedListing]:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._ask, cloud, groups)
+
+
+def _open(answers: Iterable[Sequence[_Answer]]) -> Iterator[_Answer]:
+    """Yield the answers that a pass still waits for."""
+    return (answer for several in answers for answer in several if not answer.done())

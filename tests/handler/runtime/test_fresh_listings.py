@@ -102,3 +102,24 @@ def test_a_pass_that_waits_when_the_daemon_stops_gets_no_listing() -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
     asyncio.run(play())
+
+
+def test_groups_that_a_shared_listing_leaves_out_are_listed_side_by_side_and_none_waits_for_another() -> None:
+    slow, answers = MANY[-1], threading.Event()
+
+    def partial(cloud: Cloud, groups: Sequence[GroupId]) -> Mapping[GroupId, AskedListing]:
+        if len(groups) > 1:
+            return {}
+        assert groups[0] != slow or answers.wait(PATIENT)
+        return {groups[0]: AskedListing(asked_at=Instant(0), listing=Listing(servers=(), complete=False))}
+
+    async def play() -> None:
+        listings = FreshListings(partial)
+        waiting = {group: asyncio.create_task(listings.of(BOX, group)) for group in MANY}
+        await asyncio.gather(*(answer for group, answer in waiting.items() if group != slow))
+        assert not waiting[slow].done()
+        answers.set()
+        await waiting[slow]
+        await listings.stop()
+
+    asyncio.run(play())
