@@ -183,8 +183,9 @@ class Decider:
         if slot in self._overdue:
             self._overdue.discard(slot)
             await guard.run(partial(self.tick, slot, catalogue, aggregator, self._clock().steady))
+        due: float = self._clock().steady
         while True:
-            due = slot.next_at(self._clock().steady)
+            due = slot.next_at(max(self._clock().steady, due))  # a timer may end a little early
             await asyncio.sleep(due - self._clock().steady)
             await guard.run(partial(self.tick, slot, catalogue, aggregator, due))
 
