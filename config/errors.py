@@ -104,6 +104,10 @@ class Unsent(Transient):
     """
 
 
+class Unanswered(Transient):
+    """A call that the other side may have received has no answer: it may have been carried out, or still be."""
+
+
 class Engaged(Transient):
     """The object of a call is busy with an operation that ends by itself, however long that takes: no failure.
 

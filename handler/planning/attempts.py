@@ -8,6 +8,7 @@ nothing was sent: the endpoint is down or busy      `RETRY`    no       when the
 the cloud is full, and a member is leaving          `RETRY`    no       after 10 s: there may be capacity by then
 the cloud is full, and no member is leaving         `FAILED`   no       after 30 s
 transient, for less than `LIMIT` times in a row     `LIMITED`  yes      after 1 s, doubling up to 30 s
+no answer to a creation that may have arrived       `LIMITED`  yes      after 30 s: it is looked for by name until then
 transient, `LIMIT` times in a row and more          `FAILED`   yes      after 30 s, doubling up to 5 min
 permanent                                           `FAILED`   yes      as above; what a person changes is found then
 ==================================================  =========  =======  ============================================
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from config.causes import FailureCause
-from config.errors import DriverError, Full, Permanent, Transient, Unsent
+from config.errors import DriverError, Full, Permanent, Transient, Unanswered, Unsent
 from config.units import BalancerId, Instant, Seconds
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import (
@@ -81,7 +82,8 @@ def judged(step: Step, record: Record, error: DriverError, *, frees_capacity: bo
         return CallFailure(
             result=StepResult.FAILED, again_in=max(asked or 0.0, _long(attempt - LIMIT)), attempt=attempt
         )
-    again = min(_FIRST * 2.0 ** min(count, _DOUBLINGS), _LAST)
+    may_be_made = isinstance(error, Unanswered) and isinstance(step, Create | MakePart)
+    again = _LAST if may_be_made else min(_FIRST * 2.0 ** min(count, _DOUBLINGS), _LAST)
     return CallFailure(result=StepResult.LIMITED, again_in=max(asked or 0.0, again), attempt=attempt)
 
 

@@ -21,7 +21,7 @@ from collector.clients.cloudstack.parsing import (
 )
 from collector.clients.cloudstack.project import Project
 from collector.clients.cloudstack.signing import FORM, signed, system_time
-from collector.clients.http.http_errors import why
+from collector.clients.http.http_errors import not_answered
 from collector.clients.http.pool import BoundedPool, retry_after
 from config.causes import READABLE, FailureCause
 from config.errors import DriverError, Permanent, Transient, TrimtabError
@@ -111,7 +111,7 @@ class CloudstackClient:
                 self._cloud.endpoint, data=body, headers=FORM, verify=trust.ca or not trust.insecure
             )
         except requests.RequestException as error:
-            raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
+            raise not_answered(f"{about} was not answered by {self._cloud.endpoint}", error) from None
         answer = opened(response.content, response.status_code)
         if not isinstance(answer, CloudstackRefused):
             return answer

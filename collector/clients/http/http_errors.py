@@ -10,6 +10,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+from config.errors import Transient, Unanswered
+
 _DEEP = 20
 _LATE = "no answer in time"
 _PLAIN: tuple[tuple[type[OSError], str], ...] = (
@@ -19,6 +21,21 @@ _PLAIN: tuple[tuple[type[OSError], str], ...] = (
     (socket.gaierror, "its host name cannot be resolved"),
     (TimeoutError, _LATE),
 )
+_NOT_REACHED = ConnectionRefusedError, socket.gaierror, ssl.SSLError
+_NOT_CONNECTED = {"ConnectTimeout", "ConnectTimeoutError", "NewConnectionError", "NameResolutionError", "ProxyError"}
+"""Names of errors of requests, urllib3 and keystoneauth before a request is sent."""
+
+
+def not_answered(message: str, error: BaseException) -> Transient:
+    """Return what a driver raises for a call without an answer: `Unanswered` if the call may have arrived.
+
+    >>> type(not_answered("prod: POST /servers", ConnectionResetError())).__name__
+    'Unanswered'
+    >>> str(not_answered("prod: POST /servers was not answered", ConnectionRefusedError()))
+    'prod: POST /servers was not answered: connection refused'
+    """
+    never_sent = any(isinstance(one, _NOT_REACHED) or type(one).__name__ in _NOT_CONNECTED for one in _below(error))
+    return (Transient if never_sent else Unanswered)(f"{message}: {why(error)}")
 
 
 def why(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import requests
 
 from collector.clients.circuits import Circuits
 from collector.clients.http.failures import HttpFailure
-from collector.clients.http.http_errors import why
+from collector.clients.http.http_errors import not_answered
 from collector.clients.http.pool import BoundedPool, retry_after
 from collector.clients.opennebula.messages import PAGE, XML, ErrorCode, OpennebulaRefused, call, opened, refusal, whole
 from config.causes import READABLE, FailureCause
@@ -124,7 +124,7 @@ class OpennebulaClient:
                 verify=trust.ca or not trust.insecure,
             )
         except requests.RequestException as error:
-            raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
+            raise not_answered(f"{about} was not answered by {self._cloud.endpoint}", error) from None
         if response.status_code != requests.codes.ok:
             detail = f"{about}: HTTP {response.status_code}, and the answer is not OpenNebula's"
             raise Transient(detail, retry_after=retry_after(response))

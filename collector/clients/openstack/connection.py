@@ -14,7 +14,7 @@ from collector.clients.circuits import Circuits
 from collector.clients.http.pool import Pool
 from collector.clients.openstack.parsing import ServiceResponse, refusal
 from collector.clients.openstack.session import KeystoneSession, ReadSecret
-from config.errors import DriverError, Transient
+from config.errors import DriverError, Unanswered
 from config.model.openstack import OpenstackAccess
 from config.units import CloudId
 
@@ -115,7 +115,7 @@ class OpenstackConnection:
         try:
             answer = ended.get(timeout=self._within)
         except queue.Empty:
-            raise Transient(f"{about} was not answered in time") from None
+            raise Unanswered(f"{about} was not answered in time") from None
         if isinstance(answer, DriverError):
             raise answer
         return answer

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import requests
 
-from collector.clients.http.http_errors import why
+from collector.clients.http.http_errors import not_answered
 from collector.clients.http.pool import Pool, retry_after
 from collector.clients.openstack.parsing import ServiceResponse, reason, refusal, shown
 from collector.clients.optional_imports import library
@@ -172,7 +172,7 @@ class KeystoneSession:
             message = f"{self._about}the credentials cannot be used: {shown(str(error)).removesuffix('.')}{where}"
             raise Permanent(message, cause=FailureCause.CREDENTIALS) from None
         except (keystone.ClientException, sdk.SDKException, requests.RequestException) as error:
-            raise Transient(f"{about} was not answered: {why(error)}") from None
+            raise not_answered(f"{about} was not answered", error) from None
         except _SENSELESS as error:
             raise Senseless(f"{about}: the answer cannot be read ({type(error).__name__})") from None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import requests
 
 from collector.clients.circuits import Circuits
-from collector.clients.http.http_errors import why
+from collector.clients.http.http_errors import not_answered
 from collector.clients.http.pool import BoundedPool, retry_after
 from config.causes import READABLE, FailureCause
 from config.errors import Permanent, Transient, TrimtabError
@@ -76,7 +76,7 @@ class FlowWire:
                 verify=trust.ca or not trust.insecure,
             )
         except requests.RequestException as error:
-            raise Transient(f"{about} was not answered by {self._cloud.endpoint}: {why(error)}") from None
+            raise not_answered(f"{about} was not answered by {self._cloud.endpoint}", error) from None
 
     def _password(self) -> str:
         try:

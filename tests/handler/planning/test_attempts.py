@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.errors import DriverError, Permanent, Transient, Unsent
+from config.errors import DriverError, Permanent, Transient, Unanswered, Unsent
 from config.units import BalancerId, Instant
 from handler.planning.attempts import LIMIT, counted, held, judged, succeeded
 from handler.planning.step_outcomes import StepResult, worst
@@ -19,6 +19,7 @@ DRAIN = Drain(member=ONE, balancer=EDGE)
 BUSY = Transient("busy")
 LATER = Transient("later", retry_after=77.0)
 UNSENT = Unsent("left alone", retry_after=16.0)
+LOST = Unanswered("no answer in time")
 REFUSED = Permanent("refused")
 
 
@@ -45,6 +46,8 @@ def after(step: Step, failures: int, error: DriverError = BUSY) -> Record:
         pytest.param(JOIN, 0, LATER, StepResult.LIMITED, 77.0, 1, id="a balancer that asks for a wait is an attempt"),
         pytest.param(JOIN, 9, LATER, StepResult.FAILED, 77.0, 10, id="and is respected to the last"),
         pytest.param(JOIN, 9, UNSENT, StepResult.RETRY, 16.0, None, id="what was not sent is no attempt"),
+        pytest.param(CREATE, 0, LOST, StepResult.LIMITED, 30.0, 1, id="what may still be made is waited for"),
+        pytest.param(DESTROY, 0, LOST, StepResult.LIMITED, 1.0, 1, id="a removal may be asked for twice"),
         pytest.param(JOIN, 0, REFUSED, StepResult.FAILED, 30.0, None, id="a permanent failure"),
         pytest.param(JOIN, 2, REFUSED, StepResult.FAILED, 120.0, None, id="is tried again ever more slowly"),
     ],

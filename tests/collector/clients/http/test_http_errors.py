@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from collector.clients.http.http_errors import why
+from collector.clients.http.http_errors import not_answered, why
 from collector.clients.http.pool import BoundedPool
+from config.errors import Unanswered
 
 
 @pytest.fixture
@@ -33,10 +34,14 @@ def port() -> Iterator[int]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def failure_of(url: str, **options: str) -> str:
+def error_of(url: str, **options: str) -> requests.RequestException:
     with BoundedPool(5.0) as session, pytest.raises(requests.RequestException) as raised:
         session.get(url, **options)  # type: ignore[arg-type] # verify is the only option here
-    return why(raised.value)
+    return raised.value
+
+
+def failure_of(url: str, **options: str) -> str:
+    return why(error_of(url, **options))
 
 
 def test_no_program_listens() -> None:
@@ -47,6 +52,21 @@ def test_no_program_listens() -> None:
 
 def test_a_listener_without_tls_is_reported(port: int) -> None:
     assert failure_of(f"https://127.0.0.1:{port}/").startswith("TLS failed (")
+
+
+def test_a_call_may_have_been_carried_out_only_if_it_was_sent(port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        unbound = listener.getsockname()[1]
+    may_have = {
+        name: isinstance(not_answered("asked", error_of(url)), Unanswered)
+        for name, url in {
+            "hangs up": f"http://127.0.0.1:{port}/",
+            "no TLS": f"https://127.0.0.1:{port}/",
+            "no program": f"http://127.0.0.1:{unbound}/",
+            "no host": "http://nowhere.invalid/",
+        }.items()
+    }
+    assert may_have == {"hangs up": True, "no TLS": False, "no program": False, "no host": False}
 
 
 def test_the_file_of_certificates_is_not_there(port: int) -> None:
