@@ -100,6 +100,8 @@ class AsyncCloudstackClient:
             if page is None:
                 return _MALFORMED
             listing.take(page)
+        if not listing.read and listing.lacking:
+            return HttpFailure(reply=Reply.INCOMPLETE, detail=listing.lacking)
         return listing.read
 
     async def _tried(

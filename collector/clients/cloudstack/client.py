@@ -94,8 +94,19 @@ class CloudstackClient:
                     raise
                 return ListedEntries(read=tuple(listing.read), because=str(error))
             listing.take(page)
-        lacking = "" if listing.whole else f"{about}: the listing changed while it was read"
-        return ListedEntries(read=tuple(listing.read), because=lacking)
+        lacking = listing.lacking
+        return ListedEntries(read=tuple(listing.read), because=f"{about}: {lacking}" if lacking else "")
+
+    def whole(self, command: str, kind: str, **parameters: str) -> tuple[object, ...]:
+        """Return the entries of a complete listing.
+
+        Raises:
+            DriverError: it cannot be read to its end, or changed meanwhile.
+        """
+        entries = self.every(command, kind, **parameters)
+        if entries.because:
+            raise Transient(entries.because)
+        return entries.read
 
     def _tried(self, command: str, parameters: Mapping[str, str]) -> Mapping[str, object] | CloudstackRefused:
         """Send a command once.

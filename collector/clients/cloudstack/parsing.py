@@ -119,6 +119,8 @@ class PagedListing:
     def __init__(self, size: int) -> None:
         self._size = size
         self._pages: list[ListingPage] = []
+        self._beyond = 0
+        """Entries that a page without any counts: as many as all pages have."""
         self.read: list[object] = []
         self.ended = False
 
@@ -135,21 +137,28 @@ class PagedListing:
     def take(self, page: ListingPage) -> None:
         """Add the page that was requested."""
         self.ended = not page.entries
-        if page.entries:
+        if not page.entries:
+            self._beyond = page.count or 0
+        else:
             self._pages.append(page)
             self.read += page.entries
             self.ended = len(page.entries) < self._size and len(self.read) >= (page.count or 0)
 
     @property
-    def whole(self) -> bool:
-        """Return whether no entry came or went between two pages: one may have moved across a page border.
+    def lacking(self) -> str:
+        """Say why the listing is incomplete; empty: it is complete.
 
-        Every page holds a count: of all entries, or in some of CloudStack's listings of the page's own.
+        Every page holds a count: of all entries, or in some of CloudStack's listings of the page's own. An entry that
+        came or went between two pages may have moved another one across a page border. A page without entries counts
+        all of them, or none.
         """
+        if self._beyond > len(self.read):
+            return f"the answer shows {len(self.read)} of {self._beyond} entries"
         if all(page.count in {None, len(page.entries)} for page in self._pages):
-            return True
+            return ""
         seen = {text(entry, "id") for entry in self.read}
-        return {page.count for page in self._pages} == {len(seen)}
+        same = {page.count for page in self._pages} == {len(seen)}
+        return "" if same else "the listing changed while it was read"
 
 
 _SHOWN = 5

@@ -87,11 +87,13 @@ class NitroClient:
         return self.whole_of(self.ask(call))
 
     def whole_of(self, found: NitroAnswer | NitroFailure) -> Thing:
-        """Check that an answer is complete."""
+        """Check that an answer is complete. One that lists nothing says so: it holds an error code."""
         if isinstance(found, NitroFailure):
             raise self.error(found)
         if found.doubt:
             raise Transient(f"{self._about}: the answer is incomplete: {found.doubt}")
+        if not found.document:
+            raise Transient(f"{self._about}: the answer is empty")
         return found.document
 
     def date(self, call: NitroCall) -> str | None:

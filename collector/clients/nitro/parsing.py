@@ -128,6 +128,16 @@ def things(document: Thing, kind: str) -> Iterator[Thing]:
             yield from things(part, kind)
 
 
+def is_legible(document: Thing, kind: str) -> bool:
+    """Return whether everything that an answer gives of a kind is an object. `things` leaves the rest out.
+
+    >>> [is_legible(document, "server") for document in ({"server": [{"name": "a"}]}, {}, {"server": "a"})]
+    [True, True, False]
+    """
+    found = document.get(kind, [])
+    return isinstance(found, dict) or (isinstance(found, list) and all(isinstance(thing, dict) for thing in found))
+
+
 def text(thing: Thing, key: str) -> str:
     """Return a name or an address; empty: there is none."""
     found = thing.get(key)

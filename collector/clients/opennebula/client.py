@@ -110,7 +110,7 @@ class OpennebulaClient:
             raise Transient(f"{self._about(method)}: the answer cannot be read")
         entries = answer.findall(kind)
         known = [(own_id, entry) for entry in entries if (own_id := whole(entry, "ID")) is not None]
-        senseless = f"{self._about(method)} lists entries that cannot be read" if len(known) < len(entries) else ""
+        senseless = f"{self._about(method)} lists entries that cannot be read" if len(known) < len(answer) else ""
         return known, senseless
 
     def _tried(self, method: str, arguments: Sequence[object]) -> object | OpennebulaRefused:

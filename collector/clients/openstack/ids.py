@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collector.clients.openstack.connection import OpenstackConnection
-from collector.clients.openstack.parsing import entries, text
+from collector.clients.openstack.parsing import page_of, text
 from collector.clients.openstack.session import BLOCK_STORAGE, COMPUTE, IMAGE, LOAD_BALANCER, NETWORK
 from config.errors import Permanent, Transient
 from config.units import Instant, Seconds
@@ -52,6 +52,15 @@ LOAD_BALANCER_KIND: Final = OpenstackKind(
 POOL: Final = OpenstackKind(word="pool", service=LOAD_BALANCER, path="/lbaas/pools", key="pools")
 
 
+def same_id(one: str, other: str) -> bool:
+    """Return whether two ids are the same: an UUID may be written without hyphens, and in either case.
+
+    >>> same_id("5b3f0000-0000-4000-8000-00000000000a", "5B3F000000004000800000000000000A"), same_id("1", "2")
+    (True, False)
+    """
+    return one == other or one.replace("-", "").lower() == other.replace("-", "").lower()
+
+
 class OpenstackIds:
     """Looks ids up by name, and remembers them for a minute: an image may be replaced under its name."""
 
@@ -88,9 +97,10 @@ class OpenstackIds:
         sign = "&" if "?" in kind.path else "?"
         query = f"{sign}{urllib.parse.urlencode({'name': written})}" if kind.narrowed else ""
         about = f"{self._connection.id}: {kind.word}s"
-        read = entries(self._connection.ask(kind.service, "GET", kind.path + query).body, kind.key)
-        if read is None:
+        page = page_of(self._connection.ask(kind.service, "GET", kind.path + query).body, kind.key)
+        if page is None:
             raise Transient(f"{about}: the answer cannot be read")
+        read = page.entries
         bearing = sorted({text(entry, "id") for entry in read if text(entry, "name") == written} - {""})
         if not bearing and written in {text(entry, "id") for entry in read}:
             return written  # a flavor's id may be any text

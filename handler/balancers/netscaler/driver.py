@@ -15,7 +15,16 @@ from urllib.parse import quote
 
 from collector.clients.circuits import Circuits
 from collector.clients.nitro.client import GROUPS, NitroClient
-from collector.clients.nitro.parsing import ALREADY_THERE, MISSING, NO_SUCH_RESOURCE, NitroFailure, plain, text, things
+from collector.clients.nitro.parsing import (
+    ALREADY_THERE,
+    MISSING,
+    NO_SUCH_RESOURCE,
+    NitroFailure,
+    is_legible,
+    plain,
+    text,
+    things,
+)
 from collector.clients.nitro.session import NitroCall
 from config.causes import FailureCause
 from config.errors import DriverError, NotFound, Permanent, Transient
@@ -131,8 +140,9 @@ class NetscalerDriver:
     def _missing(self, failure: NitroFailure) -> Permanent:
         """Return the error for a missing service group: `NotFound` if the appliance lists others and not this one."""
         message, wanted = f"{self._there.id}: NetScaler: {failure.detail}", self._there.service_group
-        names = [text(group, "servicegroupname") for group in things(self._read("config/servicegroup"), "servicegroup")]
-        if not all(names):
+        listed = self._read("config/servicegroup")
+        names = [text(group, "servicegroupname") for group in things(listed, "servicegroup")]
+        if not all(names) or not is_legible(listed, "servicegroup"):
             raise Transient(f"{self._there.id}: the list of service groups cannot be read")
         if not names or wanted in names:
             why = f"lists {wanted} all the same" if names else "lists no other service group either"
@@ -204,13 +214,19 @@ class NetscalerDriver:
             if found.code == NO_SUCH_RESOURCE:
                 return None
             raise self._client.error(found)
-        return next((text(server, "ipaddress") for server in things(found.document, "server")), None)
+        addresses = [text(server, "ipaddress") for server in things(found.document, "server")]
+        if not addresses:
+            raise Transient(f"{self._about(member)}: the answer about its server object cannot be read")
+        return addresses[0]
 
     def _remove_server(self, member: MemberName) -> None:
         if self._server(ours(member)) is None:
             return
         used = self._read(f"config/server_binding/{quote(member, safe='')}")
-        kinds = [value for entry in things(used, "server_binding") for value in entry.values()]
+        entries = tuple(things(used, "server_binding"))
+        if not entries:
+            raise Transient(f"{self._about(member)}: what uses its server object cannot be read")
+        kinds = [value for entry in entries for value in entry.values()]
         if any(isinstance(kind, list) and kind for kind in kinds):
             return  # removing the object would unbind it everywhere
         path = f"config/server/{quote(member, safe='')}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from collector.clients.nitro.parsing import Thing, plain, text, things, whole
+from collector.clients.nitro.parsing import Thing, is_legible, plain, text, things, whole
 from config.units import MemberName
 from handler.planning.launches import LaunchId
 from handler.planning.world import Health, RegistrationState
@@ -44,9 +44,12 @@ def bindings(document: Thing) -> tuple[Binding, ...]:
     ('web-k3f9ab-1', 80, <RegistrationState.SERVING: 'serving'>, <Health.HEALTHY: 'healthy'>)
 
     Raises:
-        Unreadable: a member lacks name, address, port or state.
+        Unreadable: a member lacks name, address, port or state, or is no object.
     """
-    return tuple(_binding(thing) for thing in things(document, "servicegroup_servicegroupmember_binding"))
+    kind = "servicegroup_servicegroupmember_binding"
+    if not is_legible(document, kind):
+        raise Unreadable("the list of the service group's members cannot be read")
+    return tuple(_binding(thing) for thing in things(document, kind))
 
 
 def _binding(thing: Thing) -> Binding:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from collector.clients.openstack.parsing import entries, text
+from collector.clients.openstack.parsing import entries, page_of, text
 from config.model.managed import WITH_REQUESTS, HealthMonitor, ListenerSpec, ManagedBalancer, ManagedPart, PoolSpec
 from handler.planning.provisioning import PartStatus, Provision
 
@@ -44,10 +44,10 @@ def listed(part: ManagedPart, body: object) -> tuple[ListedPart, ...] | None:
     >>> pool.status.state, pool.status.word, sorted(pool.within)
     (<Provision.PENDING: 'pending'>, 'PENDING_CREATE', ['bb73'])
     """
-    found = entries(body, KEYS[part])
-    if found is None:
+    page = page_of(body, KEYS[part])
+    if page is None:
         return None
-    read = [_found(part, entry) for entry in found]
+    read = [_found(part, entry) for entry in page.entries]
     return None if None in read else tuple(each for each in read if each is not None and each.status.word != _GONE)
 
 

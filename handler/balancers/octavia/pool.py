@@ -10,7 +10,7 @@ from typing import Final
 
 from collector.clients.openstack.connection import OpenstackConnection
 from collector.clients.openstack.ids import LOAD_BALANCER_KIND, POOL, OpenstackIds, OpenstackKind
-from collector.clients.openstack.parsing import ServiceResponse, entries, mapping, text
+from collector.clients.openstack.parsing import ServiceResponse, mapping, text
 from collector.clients.openstack.parsing import page_of as listed
 from collector.clients.openstack.session import LOAD_BALANCER
 from config.causes import FailureCause
@@ -222,10 +222,10 @@ class OctaviaPool:
             return self._named(POOL, written)
         own = self._named(LOAD_BALANCER_KIND, above or "")
         query = urllib.parse.urlencode({"loadbalancer_id": own})
-        pools = entries(self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools?{query}").body, "pools")
-        if pools is None:
+        pools = listed(self._connection.ask(LOAD_BALANCER, "GET", f"/lbaas/pools?{query}").body, "pools")
+        if pools is None or not all(text(pool, "id") for pool in pools.entries):
             raise Transient(f"{self._connection.id}: pools: the answer cannot be read")
-        found = sorted({text(pool, "id") for pool in pools} - {""})
+        found = sorted({text(pool, "id") for pool in pools.entries})
         if not found:
             raise self._without_pool(own)
         if len(found) > 1:

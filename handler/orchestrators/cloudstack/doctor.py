@@ -14,7 +14,7 @@ from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.parsing import text
 from collector.clients.http.pool import date_at
 from config.causes import FailureCause, remedy_for
-from config.errors import Permanent, Transient
+from config.errors import Permanent
 from config.model.catalogue import CloudstackCloud, CloudstackRecipe, Profile
 from config.units import Instant
 from handler.orchestrators.cloudstack.ids import (
@@ -115,10 +115,8 @@ class CloudstackDoctor:
 
     def _confirm(self, kind: CloudstackKind, id: str) -> None:
         """Check that an object has this id: the lookup takes an id as it is."""
-        entries = self.client.every(kind.command, kind.entry, id=id, **kind.more)
-        if entries.because:
-            raise Transient(entries.because)
-        if id.lower() not in {text(entry, "id").lower() for entry in entries.read}:
+        entries = self.client.whole(kind.command, kind.entry, id=id, **kind.more)
+        if id.lower() not in {text(entry, "id").lower() for entry in entries}:
             problem = f"no {kind.word} that the account can see has the id {id}"
             raise Permanent(f"{self.cloud.id}: {problem}", cause=kind.cause, remedy=remedy_for(kind.cause, kind.word))
 
@@ -127,8 +125,8 @@ def owners_of(client: CloudstackClient) -> tuple[object, ...]:
     """Return the owner of the limits: the account, or the project, in the same format. There should be one."""
     project = client.project.id
     if project is None:
-        return client.every("listAccounts", "account").read
-    return client.every("listProjects", "project", id=project).read
+        return client.whole("listAccounts", "account")
+    return client.whole("listProjects", "project", id=project)
 
 
 def limit_of(account: object, key: str, what: str) -> UsageLimit | None:

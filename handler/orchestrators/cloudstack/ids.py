@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from collector.clients.cloudstack.client import CloudstackClient
 from collector.clients.cloudstack.parsing import one_called
 from config.causes import FailureCause, remedy_for
-from config.errors import Permanent, Transient
+from config.errors import Permanent
 from config.units import CloudId, Instant, Seconds
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -79,12 +79,10 @@ class CloudstackIds:
 
     def _asked(self, kind: CloudstackKind, written: str, zone: str) -> str:
         narrowed = {kind.by: written, **kind.more, **({"zoneid": zone} if zone else {})}
-        entries = self._client.every(kind.command, kind.entry, **narrowed)
-        if entries.because:
-            raise Transient(entries.because)
+        entries = self._client.whole(kind.command, kind.entry, **narrowed)
         where, remedy = " in the zone" if zone else "", remedy_for(kind.cause, kind.word)
         try:
-            return one_called(entries.read, kind.word, written, where=where, remedy=remedy)
+            return one_called(entries, kind.word, written, where=where, remedy=remedy)
         except ValueError as error:
             reason = str(error).removesuffix(f": {remedy}")
             raise Permanent(

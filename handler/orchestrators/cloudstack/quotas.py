@@ -39,7 +39,7 @@ class CloudstackQuotaMeter:
         if len(owners) != 1:
             raise Transient(f"{self.cloud}: {len(owners)} accounts or projects are listed instead of one")
         own_id = self.ids.of(OFFERING, recipe.offering)
-        listed = self.client.every(OFFERING.command, OFFERING.entry, id=own_id).read
+        listed = self.client.whole(OFFERING.command, OFFERING.entry, id=own_id)
         offering = next((each for each in listed if text(each, "id") == own_id), None)
         return quotas_of(owners[0], offering, dict(recipe.parameters))
 

@@ -104,6 +104,7 @@ def service_of(answer: object) -> Service | None:
         or not isinstance(name, str)
         or not isinstance(owner, str)
         or state is None
+        or not isinstance(body.get("roles"), list | Mapping)
         or len(read) < len(roles)
     ):
         return None
@@ -151,9 +152,12 @@ def named(answer: object, name: str) -> Sequence[int] | None:
     pool = _mapping(answer).get("DOCUMENT_POOL")
     if not isinstance(pool, Mapping):
         return None
+    if not isinstance(pool.get("DOCUMENT", []), list | Mapping):
+        return None
     entries = [_mapping(entry) for entry in _list(pool.get("DOCUMENT"))]
-    ids = (_whole(entry.get("ID")) for entry in entries if entry.get("NAME") == name)
-    return sorted(own_id for own_id in ids if own_id is not None)
+    ids = [_whole(entry.get("ID")) for entry in entries if entry.get("NAME") == name]
+    known = sorted(own_id for own_id in ids if own_id is not None)
+    return known if len(known) == len(ids) else None
 
 
 def with_order(service: Service, role: str, order: str) -> Body:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collector.clients.openstack.connection import OpenstackConnection
-from collector.clients.openstack.ids import UUID
+from collector.clients.openstack.ids import UUID, same_id
 from collector.clients.openstack.parsing import Page, ServiceResponse, page_of
 from collector.clients.openstack.session import COMPUTE
 from config.errors import DriverError, Permanent, Transient
@@ -56,6 +56,8 @@ class Nova:
         machine = server_in(answer.body)
         if machine is None:
             raise Transient(f"{self._connection.id}: server {id}: the answer cannot be read")
+        if not same_id(machine.id, id):
+            raise Transient(f"{self._connection.id}: server {id}: the answer is about another one, {machine.id}")
         return None if machine.is_gone else machine
 
     def delete(self, id: str) -> None:

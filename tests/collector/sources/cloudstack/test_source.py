@@ -301,6 +301,15 @@ def test_a_listing_that_never_ends_is_no_answer(wire: CloudstackWire, cloud: Clo
     assert replies(poll(cloud, CPU, members=(A,))) == {A: Reply.INCOMPLETE}
 
 
+def test_a_listing_that_counts_machines_and_shows_none_is_incomplete(
+    wire: CloudstackWire, cloud: CloudstackCloud
+) -> None:
+    wire.add(A, measured={"cpuused": "1%"})
+    wire.script(METRICS, answered(b'{"a": {"count": 1}}'))
+
+    assert replies(poll(cloud, CPU, members=(A,))) == {A: Reply.INCOMPLETE}
+
+
 def test_the_library_reads_the_same_measurements(wire: CloudstackWire, cloud: CloudstackCloud) -> None:
     wire.add(A, measured={"cpuused": "31.5%"})
     library = cs.CloudStack(endpoint=cloud.endpoint, key=KEY, secret=SECRET)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -255,6 +255,55 @@ def test_a_member_that_cannot_be_read_hides_no_other(stage: NetscalerStage, entr
     kind = "servicegroup_servicegroupmember_binding"
     stage.appliance.instead = lambda path: nitro(200, 0, "Done", **{kind: [entry]}) if kind in path else None
     with pytest.raises(Transient, match="without name, address, port or state"):
+        stage.balancer.registrations()
+
+
+BOUND = "config/servicegroup_servicegroupmember_binding/"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda: web.Response(status=200), id="empty"),
+        pytest.param(lambda: web.json_response({}), id="an empty object"),
+        pytest.param(lambda: nitro(200, 0, "Done", **{BOUND[7:-1]: ["web-k3f9ab-1"]}), id="names alone"),
+        pytest.param(lambda: nitro(200, 0, "Done", **{BOUND[7:-1]: "web-k3f9ab-1"}), id="a text"),
+    ],
+)
+def test_an_answer_without_what_it_is_about_is_no_empty_service_group(
+    stage: NetscalerStage, answer: Callable[[], web.Response]
+) -> None:
+    name = a_name()
+    stage.balancer.join(name, "10.0.0.7", 80)
+    stage.appliance.instead = lambda path: answer() if path.startswith(BOUND) else None
+
+    for call in (stage.balancer.registrations, lambda: stage.balancer.leave(name)):
+        with pytest.raises(Transient):
+            call()
+
+    assert (name, 80) in stage.members
+
+
+@pytest.mark.parametrize("kind", ["server", "server_binding"])
+def test_a_server_object_is_not_removed_while_its_use_is_unknown(stage: NetscalerStage, kind: str) -> None:
+    name = a_name()
+    stage.balancer.join(name, "10.0.0.7", 80)
+    stage.there.groups["other"] = {(name, 443): Member()}
+    stage.appliance.instead = lambda path: nitro(200, 0, "Done") if path.startswith(f"config/{kind}/") else None
+
+    with pytest.raises(Transient, match="cannot be read"):
+        stage.balancer.leave(name)
+
+    assert stage.there.groups["other"] == {(name, 443): Member()}
+
+
+def test_a_list_of_service_groups_that_cannot_be_read_proves_nothing(stage: NetscalerStage) -> None:
+    del stage.there.groups[GROUP]
+    groups = [{"servicegroupname": "other"}, GROUP]
+    stage.appliance.instead = lambda path: (
+        nitro(200, 0, "Done", servicegroup=groups) if path.rstrip("/") == "config/servicegroup" else None
+    )
+    with pytest.raises(Transient, match="the list of service groups cannot be read"):
         stage.balancer.registrations()
 
 

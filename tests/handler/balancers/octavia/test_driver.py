@@ -537,6 +537,20 @@ def test_a_load_balancer_without_a_pool_is_not_found_beside_another_pool(stage: 
         stage.driver(**BY_LOAD_BALANCER).registrations()
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"pools": [{"name": "web"}]}', b'{"pools": [], "pools_links": [{"rel": "next"}]}'], ids=["no id", "more"]
+)
+def test_a_listing_that_contradicts_itself_does_not_prove_that_a_load_balancer_has_no_pool(
+    stage: OctaviaStage, body: bytes
+) -> None:
+    stage.octavia.tree("back")
+    driver = stage.driver(**BY_LOAD_BALANCER)
+    stage.wire.script("GET /lbaas/pools", answered(body))
+
+    with pytest.raises(Transient, match="pools: the answer cannot be read"):
+        driver.registrations()
+
+
 def test_a_pool_of_another_project_is_refused_and_no_pool_that_is_missing(stage: OctaviaStage) -> None:
     driver = stage.driver(pool=stage.pool.id)
     stage.octavia.tree("back", "back")

@@ -101,6 +101,17 @@ def test_parts_are_made_one_after_the_other_and_deleted_in_the_reverse_order(sta
     assert stage.octavia.parts == {}
 
 
+def test_a_listing_without_entries_that_goes_on_makes_no_second_load_balancer(stage: Stage) -> None:
+    driver = stage.driver()
+    bring(driver, next_to_make)
+    stage.wire.script(
+        "GET /lbaas/loadbalancers", answered(b'{"loadbalancers": [], "loadbalancers_links": [{"rel": "next"}]}')
+    )
+
+    with pytest.raises(Transient, match="loadbalancers: the answer cannot be read"):
+        driver.parts()
+
+
 def test_everything_is_pending_while_a_part_is(stage: Stage) -> None:
     driver = stage.driver()
     stage.octavia.settles = 20

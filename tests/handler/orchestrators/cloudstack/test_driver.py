@@ -293,6 +293,64 @@ def test_a_shy_count_does_not_end_a_listing(stage: CloudstackStage) -> None:
     assert (len(listing.servers), listing.complete) == (130, True)
 
 
+COUNTED = answered(b'{"listvirtualmachinesresponse": {"count": 1}}')
+"""A count, and none of what is counted."""
+
+
+def test_a_listing_that_counts_machines_and_shows_none_is_no_empty_one(stage: CloudstackStage) -> None:
+    cloud = stage.driver()
+    cloud.create(stage.launch(1))
+    stage.wire.script("listVirtualMachines", COUNTED)
+
+    listing = cloud.list(WEB)
+
+    assert (listing.servers, listing.complete, listing.because) == (
+        (),
+        False,
+        "prod: listVirtualMachines: the answer shows 0 of 1 entries",
+    )
+
+
+def test_a_machine_that_is_counted_and_not_shown_is_not_proved_missing(stage: CloudstackStage) -> None:
+    cloud = stage.driver()
+    cloud.create(stage.launch(1))
+    for call in (
+        lambda: cloud.find(name(1)),
+        lambda: cloud.create(stage.launch(1)),
+        lambda: cloud.destroy(name(1), grace=0.0),
+        lambda: cloud.foreign_member("database"),
+    ):
+        stage.wire.script("listVirtualMachines", COUNTED)
+        with pytest.raises(Transient, match="shows 0 of 1 entries"):
+            call()
+    assert stage.wire.alive == [name(1)]
+
+
+@pytest.mark.parametrize(("count", "complete"), [(4, True), (5, False)])
+def test_the_count_beyond_the_last_page_is_that_of_all_pages(
+    stage: CloudstackStage, count: int, complete: bool
+) -> None:
+    """CloudStack counts all entries on a page behind the last one, too."""
+    stage.wire.most = 2
+    for sequence in range(1, 5):
+        stage.wire.add(name(sequence))
+    beyond = answered(b'{"listvirtualmachinesresponse": {"count": %d}}' % count)
+    stage.wire.script("listVirtualMachines", *[answered(b"", obeyed=True)] * 3, beyond)
+
+    listing = stage.driver().list(WEB)
+
+    assert (len(listing.servers), listing.complete) == (4, complete)
+
+
+def test_room_is_unknown_while_the_offering_or_the_owner_is_counted_and_not_shown(stage: CloudstackStage) -> None:
+    cloud, profile = stage.driver(), stage.launch().profile
+    for command in ("listServiceOfferings", "listAccounts"):
+        cloud.quotas(profile)
+        stage.wire.script(command, answered(b'{"x": {"count": 1}}'))
+        with pytest.raises(Transient, match="shows 0 of 1 entries"):
+            cloud.quotas(profile)
+
+
 def test_pages_are_no_larger_than_cloudstack_gives_them(stage: CloudstackStage) -> None:
     stage.wire.most = 2
     for sequence in range(1, 6):

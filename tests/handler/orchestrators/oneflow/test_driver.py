@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -316,6 +317,25 @@ _JSON = st.recursive(
     ),
     max_leaves=24,
 )
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        pytest.param("GET", {"DOCUMENT": {"ID": "3", "NAME": "shop", "UNAME": "fleet", "TEMPLATE": {
+            "BODY": {"state": 2}}}}, id="a service without its roles"),
+        pytest.param("POOL", {"DOCUMENT_POOL": {"DOCUMENT": "3"}}, id="a pool of another shape"),
+        pytest.param("POOL", {"DOCUMENT_POOL": {"DOCUMENT": [{"NAME": "shop"}]}}, id="a service without id"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_itself_does_not_prove_that_service_or_role_is_missing(
+    stage: OneflowStage, call: str, body: object
+) -> None:
+    stage.flow.services[3]["name"] = "shop"
+    stage.flow.script(call, answered(json.dumps(body).encode()))
+
+    with pytest.raises(Transient, match="the answer cannot be read"):
+        stage.driver().create(stage.launch(service="shop"))
 
 
 @given(_JSON)

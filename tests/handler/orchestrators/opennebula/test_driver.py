@@ -383,6 +383,17 @@ def test_a_member_that_is_not_among_those_read_may_still_be_there(stage: Openneb
             command()
 
 
+def test_a_pool_of_other_things_proves_nothing(stage: OpennebulaStage) -> None:
+    cloud = stage.driver()
+    stage.wire.script("vmpool.infoextended", *[answering("<VM_POOL><HOST><ID>7</ID></HOST></VM_POOL>")] * 2)
+
+    listing = cloud.list(WEB)
+
+    assert (listing.servers, listing.complete) == ((), False)
+    with pytest.raises(Transient, match="entries that cannot be read"):
+        cloud.find(name())
+
+
 def test_an_entry_that_makes_no_sense_leaves_the_listing_partial(stage: OpennebulaStage) -> None:
     mark = "<USER_TEMPLATE><TRIMTAB>web-k3f9ab-1</TRIMTAB></USER_TEMPLATE>"
     whole = (

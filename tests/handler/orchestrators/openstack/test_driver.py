@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -350,6 +351,24 @@ def test_a_listing_that_makes_no_sense_proves_nothing(stage: OpenstackStage, bod
 
     with pytest.raises(Transient, match="cannot be read"):
         stage.driver().list(WEB)
+
+
+def test_an_answer_about_another_server_says_nothing_about_the_one_asked_for(stage: OpenstackStage) -> None:
+    cloud = stage.driver()
+    made, other = cloud.create(stage.launch(1)), cloud.create(stage.launch(2))
+    shown = {"server": stage.nova._shown(stage.nova.vms[other.id])}
+    stage.wire.script("GET /servers/{id}", answered(json.dumps(shown).encode()))
+
+    with pytest.raises(Transient, match=f"server {made.id}: the answer is about another one"):
+        cloud.find(name(1))
+
+
+def test_a_name_is_not_missing_from_a_listing_that_contradicts_itself(stage: OpenstackStage) -> None:
+    body = b'{"images": [], "images_links": [{"rel": "next"}]}'
+    stage.wire.script("GET /images", answered(body))
+
+    with pytest.raises(Transient, match="images: the answer cannot be read"):
+        stage.driver().create(stage.launch())
 
 
 @given(JSON)
