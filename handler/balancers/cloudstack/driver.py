@@ -122,20 +122,23 @@ class CloudstackRuleDriver:
         )
 
     def join(self, member: MemberName, address: str, port: int) -> None:
-        """Tag the member as waiting.
+        """Tag the member as waiting. Another machine under its name is removed from the rule first.
 
         Raises:
-            Permanent: the member is not a machine of this account, or its port is not the rule's.
+            Permanent: no machine of this account is the member and has the address, or its port is not the rule's.
         """
-        rule = self._rule()
-        if rule.state_of(ours(member)) is not None or member in self._assigned(rule):
+        own, rule = self._machine(ours(member), address), self._rule()
+        assigned = [machine for machine in self._machines(rule) if _name(machine) == member]
+        for other in assigned:
+            if other.id != own.id:
+                self._remove(rule, other)
+        if rule.state_of(member) is not None or own.id in {machine.id for machine in assigned}:
             return
         if rule.port != str(port):
             raise Permanent(
                 f"{self._about}: members serve on port {port}, and the rule sends to {rule.port or 'none'}: "
                 "write the rule's private port in the group"
             )
-        self._machine(member, address)
         self._tag(rule, member, RegistrationState.PARKED)
 
     def enable(self, member: MemberName) -> None:
@@ -144,7 +147,7 @@ class CloudstackRuleDriver:
         if ours(member) not in self._assigned(rule):
             if rule.state_of(member) is None:
                 raise Transient(f"{self._about}: {member} is not registered: it must join first")
-            self._assign(rule, member, self._machine(member, None))
+            self._assign(rule, self._machine(member, None))
         self._untag(rule, member)
 
     def drain(self, member: MemberName) -> None:
@@ -155,14 +158,14 @@ class CloudstackRuleDriver:
             return
         self._tag(rule, member, RegistrationState.DRAINING)
         if assigned is not None:
-            self._remove(rule, member, assigned)
+            self._remove(rule, assigned)
 
     def leave(self, member: MemberName) -> None:
         """Remove the member and its tag from the rule."""
         rule = self._rule()
         assigned = self._assigned(rule).get(ours(member))
         if assigned is not None:
-            self._remove(rule, member, assigned)
+            self._remove(rule, assigned)
         self._untag(rule, member)
 
     def incarnation(self) -> str:
@@ -216,12 +219,18 @@ class CloudstackRuleDriver:
         return tuple(machine for machine in machines if machine is not None)
 
     def _machine(self, member: MemberName, address: str | None) -> CloudstackMachine:
-        """Return the account's machine of the member, with its address, if that is known."""
+        """Return the account's machine of the member, with its address, if that is known; of several the oldest."""
         found = [machine_of(entry) for entry in self._whole("listVirtualMachines", "virtualmachine", keyword=member)]
-        bearing = [machine for machine in found if machine is not None and _name(machine) == member]
-        for machine in bearing:
-            if not machine.is_gone and (address is None or machine.address is None or machine.address == address):
+        bearing = [each for each in found if each is not None and _name(each) == member and not each.is_gone]
+        for machine in sorted(bearing, key=lambda machine: (machine.created_at, machine.id)):
+            if address is None or machine.address is None or machine.address == address:
                 return machine
+        if bearing:
+            has = " and ".join(str(machine.address) for machine in bearing)
+            raise Permanent(
+                f"{self._about}: {member} is to be registered at {address}, and its machine in this account has {has}: "
+                "a rule sends to the machine's own address"
+            )
         raise Permanent(
             f"{self._about}: {member} is no virtual machine of this CloudStack account: its rules serve only those"
         )
@@ -234,13 +243,16 @@ class CloudstackRuleDriver:
 
     # Changing.
 
-    def _assign(self, rule: _Rule, member: MemberName, machine: CloudstackMachine) -> None:
+    def _assign(self, rule: _Rule, machine: CloudstackMachine) -> None:
         given = {"id": rule.id, "virtualmachineids": machine.id}
-        self._change("assignToLoadBalancerRule", given, lambda: member in self._assigned(rule))
+        self._change("assignToLoadBalancerRule", given, lambda: self._has(rule, machine))
 
-    def _remove(self, rule: _Rule, member: MemberName, machine: CloudstackMachine) -> None:
+    def _remove(self, rule: _Rule, machine: CloudstackMachine) -> None:
         given = {"id": rule.id, "virtualmachineids": machine.id}
-        self._change("removeFromLoadBalancerRule", given, lambda: member not in self._assigned(rule))
+        self._change("removeFromLoadBalancerRule", given, lambda: not self._has(rule, machine))
+
+    def _has(self, rule: _Rule, machine: CloudstackMachine) -> bool:
+        return machine.id in {each.id for each in self._machines(rule)}
 
     def _tag(self, rule: _Rule, member: MemberName, state: RegistrationState) -> None:
         if (member, state) not in rule.tagged:

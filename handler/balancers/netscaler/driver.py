@@ -79,15 +79,15 @@ class NetscalerDriver:
 
     def join(self, member: MemberName, address: str, port: int) -> None:
         """Bind the member, disabled. A binding with another address or port is removed first."""
-        places = self._places(member)
-        if [(place.address, place.port) for place in places] == [(plain(address), port)]:
+        wanted_place, places = (plain(address), port), self._places(member)
+        if [place.at for place in places] == [wanted_place]:
             return
         if places:
             self.leave(member)
         self._make_server(member, address)
         wanted = {"servicegroupname": self._there.service_group, "servername": member, "port": port}
         call = NitroCall(path=f"config/{_BOUND}", method="PUT", body={_BOUND: {**wanted, "state": "DISABLED"}})
-        self._change(call, lambda: bool(self._places(member)))
+        self._change(call, lambda: wanted_place in [place.at for place in self._places(member)])
 
     def enable(self, member: MemberName) -> None:
         """Give the member work."""
@@ -188,7 +188,11 @@ class NetscalerDriver:
                 raise error
 
     def _make_server(self, member: MemberName, address: str) -> None:
-        """Create a server object with the member's name and address. One with another address is removed first."""
+        """Create a server object with the member's name and address. One with another address is removed first.
+
+        Raises:
+            Permanent: something else uses the object with another address, or another object has the address.
+        """
         known = self._server(member)
         if known is not None and plain(known) == plain(address):
             return
@@ -198,8 +202,14 @@ class NetscalerDriver:
         failure = self._client.ask(NitroCall(path="config/server", method="POST", body={"server": server}))
         if not isinstance(failure, NitroFailure):
             return
-        if self._server(member) is not None:
+        known = self._server(member)
+        if known is not None and plain(known) == plain(address):
             return
+        if known is not None:
+            raise Permanent(
+                f"{self._about(member)}: its server object has the address {known or 'of a domain'} and is used "
+                f"elsewhere, and the member has {address}: unbind or remove that object by hand"
+            )
         if failure.code == ALREADY_THERE:
             raise Permanent(
                 f"{self._about(member)}: its address {address} belongs to another server object already: "

@@ -34,6 +34,11 @@ class Binding:
     health: Health
     """The monitors' result, if there are any."""
 
+    @property
+    def at(self) -> tuple[str, int]:
+        """Return its place."""
+        return self.address, self.port
+
 
 def bindings(document: Thing) -> tuple[Binding, ...]:
     """Read ``servicegroup_servicegroupmember_binding``. A member that is out of service has finished: it is PARKED.

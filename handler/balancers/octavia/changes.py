@@ -82,14 +82,15 @@ class _Draft:
         place = (shortest(address), port)
         if not place[0]:
             raise Permanent(f"{member} has the address {address!r}: Octavia is given IP addresses only")
-        registered = self.registrations(member)
-        if any((entry.address, entry.port) == place for entry in registered):
-            return
-        for entry in self.entries:
-            if (entry.address, entry.port) == place:
+        there = [entry for entry in self.entries if (entry.address, entry.port) == place]
+        for entry in there:
+            if entry.name != member:
                 raise _taken(entry, place)
-        for entry in registered:  # it moved
-            self._remove(entry)
+        for entry in self.registrations(member):
+            if entry not in there:  # it moved
+                self._remove(entry)
+        if there:
+            return
         subnet = () if self.stock.subnet is None else (("subnet_id", self.stock.subnet),)
         new = PoolMember(id="", name=member, address=place[0], port=port, weight=0, up=False, operating="", kept=subnet)
         self._set(new)

@@ -29,11 +29,39 @@ def test_a_machine_of_another_cloud_is_refused(stage: RuleStage) -> None:
     name = a_name()
     with pytest.raises(Permanent, match=f"{name} is no virtual machine of this CloudStack account"):
         stage.balancer.join(name, "10.0.0.7", 9)
-    stage.wire.add(name)
+    stage.wire.add(name, state="Destroyed")
     with pytest.raises(Permanent, match="is no virtual machine of this CloudStack account"):
         stage.balancer.join(name, "203.0.113.9", 9)
-    stage.wire.add(name, state="Destroyed")
     assert stage.rule.tags == {}
+
+
+@pytest.mark.parametrize("tagged", [False, True], ids=["new", "registered"])
+def test_a_member_is_not_registered_at_an_address_that_its_machine_does_not_have(
+    stage: RuleStage, tagged: bool
+) -> None:
+    name = a_name()
+    machine = stage.wire.add(name)
+    if tagged:
+        stage.balancer.join(name, machine.address or "", 9)
+    tags = dict(stage.rule.tags)
+
+    with pytest.raises(Permanent, match=f"{name} is to be registered at 203.0.113.9, .* has {machine.address}"):
+        stage.balancer.join(name, "203.0.113.9", 9)
+
+    assert stage.rule.tags == tags
+
+
+def test_another_machine_under_a_member_s_name_makes_way_for_the_member_s_own(stage: RuleStage) -> None:
+    name = a_name()
+    own, other = stage.wire.add(name), stage.wire.add(name)
+    own.created = other.created - 60
+    stage.rule.vms = [other.id]
+
+    stage.balancer.join(name, own.address or "", 9)
+
+    assert (stage.rule.vms, state_of(stage.balancer, name)) == ([], PARKED)
+    stage.balancer.enable(name)
+    assert stage.rule.vms == [own.id]
 
 
 def test_a_machine_of_this_account_is_assigned_under_its_member_s_name(stage: RuleStage) -> None:

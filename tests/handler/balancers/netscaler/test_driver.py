@@ -20,6 +20,7 @@ from tests.support.netscaler_config import Member
 from tests.support.netscaler_stage import GROUP, NetscalerStage, netscaler_stage
 
 PARKED, SERVING, DRAINING = RegistrationState.PARKED, RegistrationState.SERVING, RegistrationState.DRAINING
+BOUND = "config/servicegroup_servicegroupmember_binding/"
 
 
 @pytest.fixture
@@ -119,6 +120,36 @@ def test_an_address_of_another_server_object_is_reported_and_nothing_is_bound(st
     with pytest.raises(Permanent, match=r"its address 10\.0\.0\.7 belongs to another server object"):
         stage.balancer.join(a_name(), "10.0.0.7", 80)
     assert stage.members == {}
+
+
+def test_a_member_is_not_bound_at_the_address_of_an_earlier_machine_that_something_else_uses(
+    stage: NetscalerStage,
+) -> None:
+    name = a_name()
+    stage.there.servers[name] = "10.0.0.1"
+    stage.there.groups["other"] = {(name, 443): Member()}
+
+    with pytest.raises(Permanent, match=rf"{name}.* has the address 10\.0\.0\.1.*the member has 10\.0\.0\.2"):
+        stage.balancer.join(name, "10.0.0.2", 80)
+
+    assert (stage.members, stage.there.servers[name]) == ({}, "10.0.0.1")
+
+
+def test_a_refused_binding_is_no_success_because_another_one_is_there(stage: NetscalerStage) -> None:
+    name = a_name()
+
+    def first(path: str) -> web.StreamResponse | None:
+        if path != BOUND[:-1]:
+            return None
+        stage.members[name, 81] = Member()
+        return nitro(599, 9999, "not now")
+
+    stage.appliance.instead = first
+    with pytest.raises(Transient, match="not now"):
+        stage.balancer.join(name, "10.0.0.7", 80)
+    stage.appliance.instead = lambda path: None
+    stage.balancer.join(name, "10.0.0.7", 80)
+    assert list(stage.members) == [(name, 80)]
 
 
 def test_a_member_that_is_bound_twice_is_enabled_and_unbound_twice(stage: NetscalerStage) -> None:
@@ -256,9 +287,6 @@ def test_a_member_that_cannot_be_read_hides_no_other(stage: NetscalerStage, entr
     stage.appliance.instead = lambda path: nitro(200, 0, "Done", **{kind: [entry]}) if kind in path else None
     with pytest.raises(Transient, match="without name, address, port or state"):
         stage.balancer.registrations()
-
-
-BOUND = "config/servicegroup_servicegroupmember_binding/"
 
 
 @pytest.mark.parametrize(

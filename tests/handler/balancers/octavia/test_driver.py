@@ -123,6 +123,16 @@ def test_a_member_that_moved_gets_another_registration(stage: OctaviaStage) -> N
     assert [member["address"] for member in stage.pool.members.values()] == ["10.0.0.2"]
 
 
+def test_a_member_that_moved_keeps_no_registration_at_its_former_address(stage: OctaviaStage) -> None:
+    stage.octavia.registration(stage.pool, name(), "10.0.0.1")
+    stage.octavia.registration(stage.pool, name(), "10.0.0.2")
+    driver = stage.driver()
+
+    driver.join(name(), "10.0.0.2", 80)
+
+    assert [member["address"] for member in stage.pool.members.values()] == ["10.0.0.2"]
+
+
 def test_addresses_are_the_same_however_they_are_spelled(stage: OctaviaStage) -> None:
     stage.octavia.registration(stage.pool, name(), "fd00:0:0::1")
     driver = stage.driver()
