@@ -62,7 +62,8 @@ class Orchestrator(Protocol):
     def create(self, launch: Launch) -> Server:
         """Make a machine that bears ``launch.id`` as name and mark. If it exists already, return it.
 
-        `Transient` may mean that it was made all the same: the caller keeps its intent open.
+        `Transient` may mean that it was made all the same: the caller keeps its intent open. After `Permanent`
+        no machine is there.
         """
         ...
 
@@ -104,7 +105,7 @@ class Orchestrator(Protocol):
         `Transient` may mean that it was done all the same.
 
         Raises:
-            Permanent: there is no such machine, or it bears another mark.
+            Permanent: there is no such machine, it bears another mark, or this one is refused, and it does not bear it.
         """
         ...
 

@@ -136,7 +136,7 @@ class CloudstackOrchestrator:
         """Tag a machine and give it the member's name. If two callers tag it at once, CloudStack refuses one.
 
         Raises:
-            Permanent: the machine is missing, or bears another mark.
+            Permanent: the machine is missing, bears another mark, or tag or name is refused; it has no tag of ours.
             Transient: any other failure; the tag may have been written.
         """
         with self._turns.of(launch.name):
@@ -145,9 +145,20 @@ class CloudstackOrchestrator:
                     self._refuse_marked(machine, id)
                     self._tag("createTags", id, TAG, launch.name)
                 if machine.display != launch.name:
-                    self._client.ask("updateVirtualMachine", id=id, displayname=launch.name)
+                    self._rename(id, launch)
                 return self._server(launch.name, machine)
         raise Permanent(f"{self._cloud.id}: there is no machine {id}")
+
+    def _rename(self, id: str, launch: LaunchId) -> None:
+        """Give a tagged machine the member's name; if that is refused, remove the tag: listings are by name."""
+        try:
+            self._client.ask("updateVirtualMachine", id=id, displayname=launch.name)
+        except Permanent as refused:
+            try:
+                self._tag("deleteTags", id, TAG, launch.name)
+            except DriverError as error:
+                raise Transient(f"{refused}; the tag {launch.name} could not be removed: {error}") from None
+            raise
 
     def unmark(self, name: MemberName) -> None:
         """Tag a machine that Trimtab created, or remove the tag of an adopted one; display names stay."""

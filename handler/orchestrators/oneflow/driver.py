@@ -19,6 +19,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import OneflowCloud, OneflowRecipe, OpennebulaRecipe, Profile
 from config.model.node_orders import names_of, order_of
 from config.units import Instant, MemberName, Seconds
+from handler.orchestrators.accepted import after_acceptance, passing
 from handler.orchestrators.oneflow.client import FlowWire
 from handler.orchestrators.oneflow.doctor import FlowExamination
 from handler.orchestrators.oneflow.obstacles import about, in_the_way, rivals_of
@@ -144,7 +145,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         machine = together.ask(launch.id.name)
         self._seen[launch.id.name] = machine.id
         if launch.claim is not None and machine.claim != launch.claim:
-            self._write(machine, claim_of(launch.claim))
+            with after_acceptance():
+                self._write(machine, claim_of(launch.claim))
         return machine
 
     def _coalescer(self, recipe: OneflowRecipe) -> Coalescer[MemberName, OpennebulaMachine]:
@@ -201,7 +203,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         """Write a mark on an existing node; the last writer wins, so the node is read again."""
         try:
             self._write(node, ((MARK, name), (GIVEN, str(node.id))))
-            again = self._machine(node.id)
+            with after_acceptance():
+                again = self._machine(node.id)
         except DriverError as error:
             return error
         if again is None or again.member(self._installation) != name:
@@ -227,7 +230,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         size = role.cardinality + len(wanted)
         scale = {"role_name": role.name, "cardinality": size, "force": False}
         self._flow.ask("POST", f"/service/{service.id}/scale", scale)
-        return {**dict.fromkeys(missing[room:], full), **self._born(place, wanted)}
+        with after_acceptance():
+            born = self._born(place, wanted)
+        return {**dict.fromkeys(missing[room:], full), **born}
 
     def _refuse_scaling(self, place: _Place) -> None:
         """Raise if OneFlow would not scale a role, or not to the right size.
@@ -262,7 +267,9 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         }
         others = [machine for machine in new if not machine.mark and machine.launch is None]
         left = [name for name in wanted if name not in born]
-        answers |= {name: self._claimed(name, machine) for name, machine in zip(left, others, strict=False)}
+        for name, machine in zip(left, others, strict=False):
+            given = self._claimed(name, machine)
+            answers[name] = passing(given) if isinstance(given, DriverError) else given
         return answers
 
     def _settled(self, name: MemberName, machine: OpennebulaMachine) -> OpennebulaMachine:

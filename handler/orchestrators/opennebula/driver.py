@@ -19,6 +19,7 @@ from config.errors import Permanent, Transient
 from config.model.access import SecretRef
 from config.model.catalogue import OpennebulaCloud, OpennebulaRecipe, Profile
 from config.units import GroupId, Instant, MemberName, Seconds
+from handler.orchestrators.accepted import after_acceptance
 from handler.orchestrators.opennebula.doctor import OpennebulaDoctor
 from handler.orchestrators.opennebula.ids import NETWORK, TEMPLATE, OpennebulaIds
 from handler.orchestrators.opennebula.parsing import (
@@ -65,7 +66,7 @@ class OpennebulaOrchestrator:
         self._turns = KeyedLock()
         self._pool = Shared(self._machines)
         self._seen: dict[MemberName, int] = {}
-        """Ids where members were seen last: only a hint where to look first."""
+        """Ids where members were seen or made last: only a hint where to look first."""
         self._stopping_since: dict[MemberName, Instant] = {}
         """When members were first asked to stop."""
 
@@ -102,7 +103,8 @@ class OpennebulaOrchestrator:
         """
         name = launch.id.name
         with self._turns.of(name):
-            bearing = self._bearing(name)
+            with after_acceptance(accepted=name in self._seen):
+                bearing = self._bearing(name)
             server = self._server(name, bearing[0] if bearing else self._made(launch))
             if server is None:
                 raise Transient(f"{self._about(name)} was gone as soon as it was created")
@@ -227,10 +229,13 @@ class OpennebulaOrchestrator:
         extra = ((each.name, each.vector if each.single is None else each.single) for each in recipe.extra)
         xml = template_xml((*extra, *nics, (MARK, name), *claim_of(launch.claim)))
         answer = self._client.ask("template.instantiate", template, name, False, xml, False)
-        machine = self._machine(answer) if isinstance(answer, int) else None
+        machine = None
+        if isinstance(answer, int):
+            self._seen[name] = answer
+            with after_acceptance():
+                machine = self._machine(answer)
         if machine is None or machine.member(self._installation) != name:
             raise Transient(f"{self._about(name)}: the answer cannot be read; looking it up by its mark")
-        self._seen[name] = machine.id
         return machine
 
     def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:

@@ -7,6 +7,7 @@ here, and looks a server up by its name before it creates one.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import OpenstackCloud, Profile
 from config.model.parts import MemberPart
 from config.units import GroupId, Instant, MemberName, PartName, Seconds
+from handler.orchestrators.accepted import after_acceptance
 from handler.orchestrators.openstack.departures import ServerDepartures
 from handler.orchestrators.openstack.doctor import OpenstackDoctor
 from handler.orchestrators.openstack.nova import GONE, Nova
@@ -34,6 +36,7 @@ from handler.ports.orchestrator import LOG_BYTES, Launch
 
 _CANNOT_STOP = frozenset({404, 409})
 _ACCEPTED = 202
+_log = logging.getLogger(__name__)
 
 
 def wait(seconds: Seconds) -> None:
@@ -64,7 +67,7 @@ class OpenstackOrchestrator:
         self._departures = ServerDepartures(self._nova, clock, wait)
         self._turns = KeyedLock()
         self._made: dict[MemberName, str] = {}
-        """Ids of servers that this object created: they can be queried even if listings omit them."""
+        """Ids of servers that this object created or marked: they can be queried even if listings omit them."""
 
     def list(self, group: GroupId) -> Listing:
         """List a group's servers; complete if every page and entry could be read and no cell is down.
@@ -176,10 +179,10 @@ class OpenstackOrchestrator:
         return None
 
     def mark(self, id: str, launch: LaunchId) -> Server:
-        """Write the mark into a server's metadata, and rename it to the member's name, by which it is found.
+        """Write the mark into a server's metadata, and rename it to the member's name. The mark alone counts.
 
         Raises:
-            Permanent: the server is missing, or bears another mark.
+            Permanent: the server is missing, bears another mark, or the mark is refused.
             Transient: any other failure; the mark may have been written.
         """
         with self._turns.of(launch.name):
@@ -189,9 +192,17 @@ class OpenstackOrchestrator:
             if machine.mark != launch:
                 self._refuse_marked(machine, id)
                 self._nova.ask("POST", f"/servers/{id}/metadata", body={"metadata": mark_of(launch)})
+            self._made[launch.name] = machine.id
             if machine.name != launch.name:
-                self._nova.ask("PUT", f"/servers/{id}", body={"server": {"name": launch.name}})
+                self._rename(machine, launch)
             return self._server(launch.name, machine)
+
+    def _rename(self, machine: OpenstackServer, launch: LaunchId) -> None:
+        """Give a marked server the member's name, for people; where that is refused, it keeps its own."""
+        try:
+            self._nova.ask("PUT", f"/servers/{machine.id}", body={"server": {"name": launch.name}})
+        except Permanent as refused:
+            _log.warning("%s: member %s keeps the name %s: %s", self._cloud, launch.name, machine.name, refused)
 
     def unmark(self, name: MemberName) -> None:
         """Remove the mark from a server's metadata; its name stays."""
@@ -234,7 +245,8 @@ class OpenstackOrchestrator:
     # Making.
 
     def _there(self, name: MemberName) -> OpenstackServer | None:
-        known = self._known(name)
+        with after_acceptance():
+            known = self._known(name)
         if known is not None:
             return known
         seen = self._nova.named(name)
@@ -254,7 +266,8 @@ class OpenstackOrchestrator:
         if not own_id:
             raise Transient(f"{self._cloud}: {name}: the response has no server id; looking it up by name")
         self._made[name] = own_id
-        machine = self._nova.server(own_id)
+        with after_acceptance():
+            machine = self._nova.server(own_id)
         if machine is None:
             raise Transient(f"{self._cloud}: {name} was accepted but is not listed yet; looking it up")
         return machine

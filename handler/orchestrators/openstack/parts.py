@@ -22,6 +22,7 @@ from config.errors import DriverError, Transient
 from config.model.catalogue import OpenstackRecipe, Profile
 from config.model.parts import FloatingAddress, MemberPart, NetworkPort, Volume
 from config.units import MemberName, PartName
+from handler.orchestrators.accepted import after_acceptance
 from handler.orchestrators.openstack.nova import GONE, Nova
 from handler.orchestrators.openstack.part_parsing import (
     KEY,
@@ -85,13 +86,14 @@ class OpenstackParts:
     def make(self, member: MemberName, part: MemberPart, profile: Profile) -> None:
         """Create a part, unless one bears its mark. Of several, all unused ones but one are deleted."""
         shelf = _SHELF[kind_of(part.spec)]
-        there = self._on(shelf, member, part.name)
+        with after_acceptance(accepted=(member, part.name) in self._made):
+            there = self._on(shelf, member, part.name)
         if not there:
             self._order(shelf, member, part, profile)
-            there = self._on(shelf, member, part.name)
-        for spare in reversed(there[1:]):
-            if spare.is_free:
-                self._delete(spare)
+        with after_acceptance():
+            for spare in reversed((there or self._on(shelf, member, part.name))[1:]):
+                if spare.is_free:
+                    self._delete(spare)
 
     def remove(self, member: MemberName, name: PartName) -> None:
         """Begin to remove all parts with the mark.

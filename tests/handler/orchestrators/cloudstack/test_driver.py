@@ -638,3 +638,26 @@ def test_a_mark_whose_answer_was_lost_is_there_when_it_is_written_again(stage: C
 
     assert stage.driver().mark(own, stage.launch(5).id).id == own
     assert [server.name for server in stage.driver().list(WEB).servers] == [name(5)]
+
+
+def test_a_machine_whose_new_name_is_refused_keeps_no_mark(stage: CloudstackStage) -> None:
+    """Listings find members by their names: a machine with the mark alone is a member that no listing shows."""
+    cloud, own = stage.driver(), stage.foreign_member("database")
+    stage.wire.script("updateVirtualMachine", error(432, "The given command is not available for the user"))
+
+    with pytest.raises(Permanent, match="not available for the user"):
+        cloud.mark(own, stage.launch(5).id)
+
+    assert (stage.wire.vms[own].tags, cloud.find(name(5))) == ({}, None)
+
+
+def test_a_mark_that_cannot_be_taken_back_may_still_be_there(stage: CloudstackStage) -> None:
+    cloud, own, launch = stage.driver(), stage.foreign_member("database"), stage.launch(5)
+    stage.wire.script("updateVirtualMachine", error(432, "The given command is not available for the user"))
+    stage.wire.script("deleteTags", error(432, "nor is this one"))
+
+    with pytest.raises(Transient, match=r"not available for the user.*could not be removed.*nor is this one"):
+        cloud.mark(own, launch.id)
+
+    assert cloud.mark(own, launch.id).id == own
+    assert [server.id for server in cloud.list(WEB).servers] == [own]

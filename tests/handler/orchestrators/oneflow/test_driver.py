@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,12 +16,13 @@ from config.model.catalogue import Profile
 from config.units import CloudId, MemberName, ProfileId
 from handler.orchestrators.oneflow.parsing import refusal, service_of
 from handler.orchestrators.table import orchestrator_for
+from handler.planning.launches import Claim
 from tests.support.oneflow_stage import OneflowStage, a_oneflow, old_oneflow_stage, oneflow_stage
 from tests.support.opennebula import a_template_recipe
-from tests.support.opennebula_wire import DONE, POWEROFF
+from tests.support.opennebula_wire import AUTHENTICATION, AUTHORISATION, DONE, POWEROFF, refused
 from tests.support.orchestrators import Clock
 from tests.support.waiting import PATIENT, scaled, until
-from tests.support.wire_server import answered
+from tests.support.wire_server import Fault, answered
 
 
 @pytest.fixture
@@ -317,6 +319,42 @@ _JSON = st.recursive(
     ),
     max_leaves=24,
 )
+
+
+NOT_KNOWN = refused(AUTHENTICATION, "User couldn't be authenticated")
+NOT_ALLOWED = refused(AUTHORISATION, "Not authorized to perform MANAGE VM")
+
+
+@pytest.mark.parametrize(
+    ("call", "faults"),
+    [
+        pytest.param("vm.info", [NOT_KNOWN, NOT_KNOWN], id="it cannot be read"),
+        pytest.param("vm.update", [NOT_ALLOWED], id="its mark is refused"),
+        pytest.param("vm.update", [answered(b"", obeyed=True), NOT_ALLOWED], id="its claim is refused"),
+    ],
+)
+def test_a_node_that_was_ordered_is_not_written_off_since_what_follows_is_refused(
+    stage: OneflowStage, call: str, faults: list[Fault]
+) -> None:
+    cloud, launch = stage.driver(), replace(stage.launch(), claim=Claim(counter=1, nonce="aaaaaaaa"))
+    stage.wire.script(call, *faults)
+
+    with pytest.raises(Transient, match="refused"):
+        cloud.create(launch)
+
+    assert cloud.create(launch).name == launch.id.name
+    assert len(stage.flow.nodes(3, "node")) == 1
+
+
+def test_a_standing_node_that_bears_the_mark_is_not_written_off_since_it_cannot_be_read(stage: OneflowStage) -> None:
+    own = stage.flow.service("old", "node", nodes=1)
+    stage.wire.script("vm.info", NOT_KNOWN, NOT_KNOWN)
+    launch = stage.launch(service=str(own))
+
+    with pytest.raises(Transient, match="check user and password"):
+        stage.driver().create(launch)
+
+    assert [server.name for server in stage.driver().list_all().servers] == [launch.id.name]
 
 
 @pytest.mark.parametrize(

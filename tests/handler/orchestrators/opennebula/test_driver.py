@@ -383,6 +383,18 @@ def test_a_member_that_is_not_among_those_read_may_still_be_there(stage: Openneb
             command()
 
 
+def test_a_machine_that_was_made_is_not_written_off_since_it_cannot_be_read(stage: OpennebulaStage) -> None:
+    cloud = stage.driver()
+    stage.wire.script("vm.info", *[refused(AUTHENTICATION, "User couldn't be authenticated")] * 4)
+
+    for _ in range(2):
+        with pytest.raises(Transient, match="check user and password"):
+            cloud.create(stage.launch())
+
+    assert cloud.create(stage.launch()).name == name()
+    assert stage.wire.alive == [name()]
+
+
 def test_a_pool_of_other_things_proves_nothing(stage: OpennebulaStage) -> None:
     cloud = stage.driver()
     stage.wire.script("vmpool.infoextended", *[answering("<VM_POOL><HOST><ID>7</ID></HOST></VM_POOL>")] * 2)

@@ -380,6 +380,56 @@ def test_whatever_is_answered_is_read_or_not_a_server(body: Any) -> None:
         assert machine is None or machine.id
 
 
+# What was accepted.
+
+
+NOT_ALLOWED = [
+    pytest.param(403, "Policy doesn't allow os_compute_api:servers to be performed.", id="policy"),
+    pytest.param(401, "The request you have made requires authentication.", id="credentials"),
+]
+
+
+@pytest.mark.parametrize(("status", "words"), NOT_ALLOWED)
+def test_a_server_that_was_accepted_is_not_written_off_since_it_cannot_be_read(
+    stage: OpenstackStage, status: int, words: str
+) -> None:
+    cloud = stage.driver()
+    stage.wire.script("GET /servers/{id}", *[error(status, words)] * 20)
+
+    for _ in range(2):
+        with pytest.raises(Transient, match="refused"):
+            cloud.create(stage.launch())
+
+    stage.wire.faults.clear()
+    assert cloud.create(stage.launch()).name == name()
+    assert stage.nova.alive == [name()]
+
+
+def test_a_server_whose_new_name_is_refused_is_a_member_by_its_mark(stage: OpenstackStage) -> None:
+    cloud, own, launch = stage.driver(), stage.foreign_member("database"), stage.launch(5)
+    stage.wire.script("PUT /servers/{id}", error(403, "Policy doesn't allow os_compute_api:servers:update."))
+
+    assert cloud.mark(own, launch.id).id == own
+
+    listing, found = cloud.list(WEB), stage.driver().find(name(5))
+    assert ([server.id for server in listing.servers], listing.complete) == ([own], True)
+    assert found is not None
+    assert found.id == cloud.create(launch).id == own
+    assert stage.nova.alive == ["database"]
+    cloud.destroy(name(5), grace=0.0)
+    until(lambda: stage.driver().find(name(5)) is None)
+
+
+def test_a_refused_mark_is_final_and_leaves_none(stage: OpenstackStage) -> None:
+    own = stage.foreign_member("database")
+    stage.wire.script("POST /servers/{id}/metadata", error(403, "Policy doesn't allow it to be performed."))
+
+    with pytest.raises(Permanent, match="refused"):
+        stage.driver().mark(own, stage.launch(5).id)
+
+    assert stage.driver().list(WEB).servers == ()
+
+
 # Removing.
 
 

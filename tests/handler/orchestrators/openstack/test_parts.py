@@ -86,6 +86,23 @@ def test_an_address_leads_to_the_port_that_it_names(stage: OpenstackStage, drive
     assert [address["port_id"] for address in stage.neutron.floatingips.values()] == [port]
 
 
+_LISTED = {DATA: "GET /volumes/detail", FRONT: "GET /ports", PUBLIC: "GET /floatingips"}
+
+
+@_KINDS
+def test_a_part_that_was_accepted_is_not_written_off_since_it_cannot_be_listed(
+    stage: OpenstackStage, driver: OpenstackOrchestrator, part: MemberPart
+) -> None:
+    ready_for(stage, driver, part)
+    stage.wire.script(_LISTED[part], answered(b"", obeyed=True), error(403, "Policy doesn't allow it to be performed."))
+
+    with pytest.raises(Transient, match="refused"):
+        make(stage, driver, part)
+
+    make(stage, driver, part)
+    assert len(there(stage, part)) == 1
+
+
 def test_an_address_waits_for_its_port(stage: OpenstackStage, driver: OpenstackOrchestrator) -> None:
     with pytest.raises(Transient, match="its port front is not ready yet"):
         make(stage, driver, PUBLIC)
