@@ -66,6 +66,8 @@ class LeaseKeeper:
         self._guard = Guard("lease")
         self.handing_over = asyncio.Event()
         """The lease is to be given back."""
+        self.overtaken = asyncio.Event()
+        """The store was changed by another one: this worker can write nothing under its lease."""
         self._rests_until = Monotonic(0.0)
         self._renewing = asyncio.Lock()
         self._coming = ""
@@ -153,14 +155,16 @@ class LeaseKeeper:
                 return term
             await asyncio.sleep(min(_LOOKS_EVERY, self._span / _RENEWALS))
 
-    async def keep(self, declaration: Callable[[], str]) -> None:
-        """Renew the lease until another worker has taken it.
+    async def keep(self, term: LeaseTerm, declaration: Callable[[], str]) -> None:
+        """Renew the lease until another worker has taken it, and note if nothing can be written under it any more.
 
         ``declaration`` returns the digest of the file in force; empty: there is none yet.
         """
         while True:
             if await self._guard.run(partial(self._renewed, declaration)) is False:
                 return
+            if term.overtaken.is_set():
+                self.overtaken.set()
             await asyncio.sleep(self._span / _RENEWALS if self.left > self._span / 2 else _QUICKLY)
 
     @contextlib.asynccontextmanager
@@ -185,6 +189,7 @@ class LeaseKeeper:
         """Give the lease back, if it is still this process's, and leave it to others for one span."""
         state, self._state = self._state, None
         self.handing_over.clear()
+        self.overtaken.clear()
         self._rests_until = Monotonic(self._steady() + self._span)
         if isinstance(state, OwnLease):
             try:

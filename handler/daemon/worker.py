@@ -161,13 +161,14 @@ async def _stood_by(place: Place, keeper: LeaseKeeper, keeping: AlertKeeping, si
         term = await _first(keeper.obtain(), signals.stop)
         keeping.asking.ended.set()
         in_force = FileInForce()
-        return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(in_force.digest)))
+        return None if term is None else _Turn(term, in_force, asyncio.create_task(keeper.keep(term, in_force.digest)))
 
 
 async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, signals: Signals, limit: int) -> None:
     """Act until the lease is lost or handed over, or this process is to stop; then give the lease back.
 
-    It is renewed until the engine has stopped, so that calls under way end in the time of this worker.
+    It is given back as well once the store was changed by another one, so that the next holder reads it anew. Until
+    the engine has stopped it is renewed, so that calls under way end in the time of this worker.
 
     Raises:
         Refused, DeclarationError: this worker cannot act on the store; the lease is given back before.
@@ -180,7 +181,7 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
             seal, origin = daemon.engine.credentials.seal, partial(_origin, keeper)
             carrying_out = CarryingOut(relay.rows, seal, daemon.relayed, term.epoch, relay.wakes, origin)
             async with carrying_out.running():
-                await _first(asyncio.wait({keeping}), keeper.handing_over, signals.stop)
+                await _first(asyncio.wait({keeping}), keeper.handing_over, keeper.overtaken, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile
         logs.warn("not_taken_over", epoch=term.epoch, error=str(error))
@@ -200,6 +201,8 @@ def _origin(keeper: LeaseKeeper) -> Headers:
 def _why_ended(keeping: asyncio.Task[None], keeper: LeaseKeeper) -> str:
     if keeping.done():
         return "another worker has taken it"
+    if keeper.overtaken.is_set():
+        return "the store is not as this worker left it"
     return "it is handed over" if keeper.handing_over.is_set() else "this worker stops"
 
 

@@ -21,7 +21,7 @@ import itertools
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
@@ -72,6 +72,8 @@ class LeaseTerm:
     epoch: int
     mark: str
     """The mark that taking the lease left: what this worker's first transaction must find."""
+    overtaken: threading.Event = field(default_factory=threading.Event, compare=False, repr=False)
+    """Set once the store was found changed by another one: nothing is written under this term any more."""
 
 
 def first_mark(connection: Connection, epoch: int) -> LeaseTerm:
@@ -203,10 +205,13 @@ class PostgresqlDatabase:
         raise self._overtaken()
 
     def _overtaken(self) -> StoreError:
+        """Return the error of a write over what this process does not know; a worker ends its term for it."""
         if self._term is not None:
+            self._term.overtaken.set()
             return StoreError(
                 f"store {self.url}: another worker has taken the lease (this one had epoch {self._term.epoch}), or a "
-                "standby without the last commits was promoted: this worker writes nothing more until it takes it again"
+                "standby without the last commits was promoted: this worker gives the lease back, and writes nothing "
+                "more until it takes it again and has read the store anew"
             )
         return StoreError(
             f"store {self.url} is not as this daemon left it: another daemon wrote to it, or a standby without the "

@@ -121,6 +121,36 @@ def test_after_a_kill_the_next_worker_goes_on_with_the_windows_and_the_killed_on
     until(lambda: roles(after)[killed.name] == "standby", every=0.05)
 
 
+OTHER_MARK = "UPDATE meta SET value = 'other-1' WHERE name = 'commit'"
+"""As a promoted standby shows that lacks the last commit."""
+
+
+@pytest.mark.real("postgres")
+def test_a_holder_that_finds_the_store_changed_hands_over_to_a_worker_that_reads_it_anew(bed: WorkersBed) -> None:
+    before, after = bed.holder(), standby(bed)
+
+    bed.rows(OTHER_MARK)
+
+    assert bed.other(before) is after
+    until(lambda: roles(after)[before.name] == "standby", every=0.05)
+    assert "the store is not as this worker left it" in before.lines("lease_ended")[-1]
+    after.json("scale", "web", "2")
+    assert after.json("status", "web")["desired"] == 2
+    after.json("scale", "web", "1")
+
+
+@pytest.mark.real("postgres")
+def test_a_holder_without_another_worker_takes_the_lease_again_after_the_store_was_changed(bed: WorkersBed) -> None:
+    alone, other = bed.holder(), standby(bed)
+    assert other.stop() == 0
+    epoch = bed.rows("SELECT epoch FROM lease")
+
+    bed.rows(OTHER_MARK)
+
+    until(lambda: bed.rows("SELECT epoch FROM lease") > epoch and alone.acts, every=0.1)
+    alone.json("scale", "web", "1")
+
+
 @pytest.mark.real("postgres")
 def test_a_holder_that_is_to_stop_gives_the_lease_back_before_it_ends(bed: WorkersBed) -> None:
     stopped, after = bed.holder(), standby(bed)
