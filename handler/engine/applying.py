@@ -61,7 +61,7 @@ class AppliedFiles:
             except DeclarationError as error:
                 engine.reports.metrics.refused()
                 return Reloaded(problems=self._named(error, source), added=(), changed=(), orphaned=(), edits=())
-            await engine.ingest.hooks.load()
+            await engine.ingest.hooks.reload()
         logs.say("file_applied", revision=applied.revision, source=source, by=by)
         return reloaded(before.catalogue, after.catalogue, edits, applied.revision)
 

@@ -100,7 +100,7 @@ class Declaring:
                 for problem in error.problems[:_LOGGED_AT_MOST]:
                     logs.warn("reload_problem", at=f"{problem.file}:{problem.line}", message=problem.message)
                 return Reloaded(problems=error.problems, added=(), changed=(), orphaned=(), edits=())
-            await engine.ingest.hooks.load()
+            await engine.ingest.hooks.reload()
         return reloaded(before.catalogue, after.catalogue, found)
 
     async def rewrite(self, propose: Callable[[Declaration, str], str], *, by: str) -> Reloaded:
@@ -134,7 +134,7 @@ class Declaring:
                     found = await engine.take(after, by=by)
             except DeclarationError as error:
                 raise Refused(str(error)) from error
-            await engine.ingest.hooks.load()
+            await engine.ingest.hooks.reload()
         return reloaded(before.catalogue, after.catalogue, found)
 
     async def change(
@@ -199,7 +199,7 @@ class Declaring:
             except DeclarationError as error:
                 raise Refused(f"the new file must be allowed also without the revision, and is not: {error}") from error
             done = await self._changed(between, proposal, by, around=_rewritten(there, text))
-            await engine.ingest.hooks.load()
+            await engine.ingest.hooks.reload()
         return done
 
     async def _changed(

@@ -306,10 +306,10 @@ class Engine:
                 edited = await asyncio.to_thread(edited_by, by, catalogue, store, declared.path)
                 edited = replace(edited, applied=declared.newly_applied(self._declared, self.parts.applied))
                 lost = self.parts.lost and self._declared is None
-                await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
+                groups = await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
                 before = None if self._declared is None else self._declared.catalogue
                 known = {runtime.id: _declared_as(runtime) for runtime in self.runtimes.values()}
-                for stored in await asyncio.to_thread(store.groups):
+                for stored in groups:
                     furnish(self.runtimes, stored, before, catalogue)
                     self.runtimes[stored.id].quarantined = over.quarantined.get(stored.id, "")
                 self._arrange()

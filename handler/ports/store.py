@@ -185,12 +185,14 @@ class Store(
         over: DeclaredOverApi = NOTHING_OVER_API,
         *,
         lost: bool = False,
-    ) -> None:
+    ) -> tuple[StoredGroup, ...]:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
         ``edited``: what is declared now, and what was edited; recorded with the groups that were there before.
         ``over``: what comes over the API: a revision with its entities, groups to be emptied and those in quarantine.
         ``lost``: a store before this one was lost, so no name is known to be new.
+
+        Returns what `groups` would, as this transaction leaves it: nothing is left to be read that could fail.
         """
         ...
 

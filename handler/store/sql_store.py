@@ -135,7 +135,7 @@ class SqlStore(
     def groups(self) -> tuple[StoredGroup, ...]:
         """Return every group that was declared and not deleted, sorted by id."""
         with self._snapshot() as connection:
-            return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
+            return _groups(connection)
 
     def declare(
         self,
@@ -145,20 +145,22 @@ class SqlStore(
         over: DeclaredOverApi = NOTHING_OVER_API,
         *,
         lost: bool = False,
-    ) -> None:
+    ) -> tuple[StoredGroup, ...]:
         """Write the declared groups in one transaction: new ones have no desired size, all others become ORPHANED.
 
         Existing groups keep their state; each group's history notes that it comes, goes, returns or was edited.
+        Returns what `groups` would, as this transaction leaves it.
         """
 
-        def write(connection: Connection) -> None:
+        def write(connection: Connection) -> tuple[StoredGroup, ...]:
             rows.declare(connection, definitions, at, edited, over, lost=lost)
             if over.revision is not None:
                 write_revision(connection, over.revision)
             if edited is not None and edited.applied is not None:
                 write_applied(connection, edited.applied)
+            return _groups(connection)
 
-        self._writer.do(write)
+        return self._writer.do(write)
 
     def fleet_pause(self) -> FleetPause | None:
         """Return the pause of all groups; ``None``: there is none."""
@@ -284,6 +286,11 @@ class SqlStore(
             connection.execute(update(groups).where(groups.c.id == group).values(values))
 
         self._writer.do(write)
+
+
+def _groups(connection: Connection) -> tuple[StoredGroup, ...]:
+    """Read every group, sorted by id."""
+    return tuple(_seen_until_its_last_tick(connection, stored) for stored in rows.read_groups(connection))
 
 
 def _seen_until_its_last_tick(connection: Connection, stored: StoredGroup) -> StoredGroup:

@@ -149,7 +149,7 @@ class MemoryStore(MemoryUsers):
 
     def declare(
         self, definitions: Sequence[Definition], at: Instant, edited: FileChange | None = None, *, lost: bool = False
-    ) -> None:
+    ) -> tuple[StoredGroup, ...]:
         with self._write("declare"):
             if edited is not None:
                 self.stated = edited.statement
@@ -168,6 +168,7 @@ class MemoryStore(MemoryUsers):
                 )
                 wanted = new if old is None else replace(old, state=state, definition=definition, deleting=False)
                 self.kept[group] = self._revised(wanted, None if old is None else self.declared[group][0], at)
+            return self.groups()
 
     def _revised(self, wanted: StoredGroup, before: Revision | None, at: Instant) -> StoredGroup:
         """The group with its definition numbered; a new profile overrules a pinned one."""

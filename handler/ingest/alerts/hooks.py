@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from config.errors import Refused
+from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.units import GroupId, HookId, Instant
 from handler import logs
@@ -36,6 +36,17 @@ class Hooks:
     async def load(self) -> None:
         """Read the store, and every secret afresh; one that cannot be read shuts its webhook and is logged."""
         self._hooks = {hook.name: hook for hook in await asyncio.to_thread(self._store.hooks)}
+        await self._read_secrets()
+
+    async def reload(self) -> None:
+        """Likewise after a declaration was brought into force; while the store is away, only the secrets are read."""
+        try:
+            await self.load()
+        except StoreError as error:
+            logs.warn("hooks_not_read", error=str(error))
+            await self._read_secrets()
+
+    async def _read_secrets(self) -> None:
         for hook in self._hooks.values():
             self._secrets[hook.id] = await asyncio.to_thread(self._secret_of, hook)
 

@@ -102,6 +102,22 @@ def test_a_file_that_cannot_be_stored_leaves_the_one_before_in_force_and_in_the_
     bed.run(scene)
 
 
+def test_a_file_that_the_store_has_is_in_force_though_the_store_cannot_be_read_just_after(bed: EngineBed) -> None:
+    async def scene(up: Up) -> None:
+        declare = up.store.declare
+
+        def declared(*given: object, **more: object) -> object:
+            groups = declare(*given, **more)
+            up.store.groups = up.store.hooks = _full
+            return groups
+
+        up.store.declare = declared
+        done = await apply(up)
+        assert (done.revision, up.status.maximum, bed.copy.read_text()) == (1, 3, APPLIED)
+
+    bed.run(scene)
+
+
 def _full(*_: object, **__: object) -> None:
     raise StoreError("its disk is full")
 
