@@ -17,7 +17,7 @@ from config.document.places import ParsedText
 from config.errors import Refused, StoreError
 from config.units import Monotonic, Seconds, WorkerName
 from handler import logs
-from handler.daemon.own_file import declaration_digest
+from handler.engine.file_digest import declaration_digest
 from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
 from handler.leasing.workers import ClusterStatus, Looked, Presence, WorkerRole, cluster_status
 from handler.runtime.loops import Guard

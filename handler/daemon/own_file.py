@@ -6,28 +6,17 @@ groups go that are declared, or lower bounds, at a moment at which no person loo
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.checks.workers import bar_of, refuse_tied
 from config.document.places import ParsedText
-from config.document.statement import values_of
 from config.errors import DeclarationError, Refused
 from config.load import catalogue_of, read
 from config.units import WorkerName
+from handler.engine.file_digest import declaration_digest
 from handler.leasing.workers import Looked
-
-_OWN = frozenset({"listen", "store"})
-"""Sections that may differ from machine to machine."""
-
-
-def declaration_digest(file: ParsedText) -> str:
-    """Return a digest of what a file says, whatever its layout; sections about one machine do not count."""
-    values = sorted((where, text) for where, text in values_of(file.data).items() if where[0] not in _OWN)
-    return hashlib.sha256(json.dumps(values).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class FileInForce:

@@ -25,6 +25,8 @@ class OpenedStore:
     installation: str
     lost: bool
     """An earlier store of this state directory is not there any more."""
+    on_server: bool
+    """Workers may go on with it later."""
 
 
 def open_store(
@@ -51,7 +53,7 @@ def open_store(
     lost = known is not None and not directory.store.exists()
     installation = directory.installation()
     store = SqliteStore.open(directory.store, installation=installation)
-    return OpenedStore(store=store, installation=installation, lost=lost)
+    return OpenedStore(store=store, installation=installation, lost=lost, on_server=False)
 
 
 def _on_server(
@@ -75,4 +77,5 @@ def _on_server(
         raise
     store = PostgresqlStore.open(database, installation=installation)
     write_store_place(directory, declared)
-    return OpenedStore(store=store, installation=installation, lost=known is not None and owned is None)
+    lost = known is not None and owned is None
+    return OpenedStore(store=store, installation=installation, lost=lost, on_server=True)

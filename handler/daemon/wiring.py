@@ -151,6 +151,7 @@ def engine(
             clock=held.moment,
             held=held,
             lost=opened.lost,
+            workers_may_follow=opened.on_server and tenure is None,
             notification_sender=NotificationSender(
                 environ=os.environ, read_secret=secret, clock=held.wall, source=f"/trimtab/{installation}"
             ),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from config.checks.references import needed
 from config.document.entities import Entity, key_at
@@ -20,9 +21,13 @@ from config.model.where import Where, dotted
 from config.settings import loose_secrets
 from config.units import ROOT_ACCOUNT, AccountId, GroupId
 from handler import logs
+from handler.engine.file_digest import declaration_digest
 from handler.ports.declarations import AppliedFile, EntityChange
 from handler.ports.store import FileChange, Store
-from handler.runtime.definitions import definitions
+from handler.runtime.definitions import definitions, edited_by
+
+if TYPE_CHECKING:
+    from handler.engine.parts import EngineParts
 
 _LOGGED_AT_MOST = 20  # edits, and entities in quarantine; the history and the API have all
 
@@ -45,6 +50,18 @@ class Declaration:
     def path(self) -> Path:
         """Where the file is on this machine: its own, or the copy of the one that was applied."""
         return Path(self.file.file)
+
+    def change(self, by: str, before: Declaration | None, parts: EngineParts) -> FileChange:
+        """Return what comes into force with this declaration, and what was edited in its file. It reads the store.
+
+        Args:
+            by: what caused it.
+            before: the declaration in force; ``None``: the daemon starts.
+            parts: of the engine.
+        """
+        edited = edited_by(by, self.catalogue, parts.store, self.path)
+        digest = declaration_digest(self.file) if parts.workers_may_follow else ""
+        return replace(edited, applied=self.newly_applied(before, parts.applied), digest=digest)
 
     def newly_applied(self, before: Declaration | None, stored: AppliedFile | None) -> AppliedFile | None:
         """Return the file that was applied, unless the store has it already.

@@ -32,7 +32,7 @@ from handler.runtime.converging import Keeper
 from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.decision_task import DecisionTask
-from handler.runtime.definitions import definitions, edited_by
+from handler.runtime.definitions import definitions
 from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
@@ -303,8 +303,7 @@ class Engine:
         try:
             async with self.parts.announced(declared.file if declared.applied is None else None), self.queue.shut():
                 defined = await asyncio.to_thread(definitions, catalogue, store, declared.path)
-                edited = await asyncio.to_thread(edited_by, by, catalogue, store, declared.path)
-                edited = replace(edited, applied=declared.newly_applied(self._declared, self.parts.applied))
+                edited = await asyncio.to_thread(declared.change, by, self._declared, self.parts)
                 lost = self.parts.lost and self._declared is None
                 groups = await asyncio.to_thread(partial(store.declare, defined, now.wall, edited, over, lost=lost))
                 before = None if self._declared is None else self._declared.catalogue

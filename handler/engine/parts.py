@@ -84,6 +84,8 @@ class EngineParts:
     """Id of what the steady clock counts from: spans are compared only where it is the same."""
     cluster: Cluster | None = None
     """The other workers on the store; ``None``: the daemon is no worker."""
+    workers_may_follow: bool = False
+    """Workers may go on with the store later: it keeps a digest of the file in force."""
     refuse: Callable[[Catalogue], None] = anything
     """Raises `DeclarationError` for a declaration that this daemon cannot run, though others could."""
     refuse_applied: Callable[[Catalogue], None] = anything

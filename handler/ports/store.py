@@ -110,6 +110,8 @@ class FileChange:
     edits: tuple[Edit, ...]
     applied: AppliedFile | None = None
     """The file itself, where all daemons over the store are to go by it from now on; ``None``: that stays as it is."""
+    digest: str = ""
+    """Of the file, for workers that go on with the store later; empty: none may, or a worker's lease has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

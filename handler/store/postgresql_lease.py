@@ -18,23 +18,22 @@ from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.ports.declarations import AppliedFile
 from handler.store.applied_rows import STAMP_IN_FORCE, read_applied
+from handler.store.lease_rows import NAME, begin_lease
 from handler.store.postgresql_database import LeaseTerm, first_mark
 from handler.store.postgresql_sessions import END_WRITERS
 from handler.store.postgresql_short import CLOCK, ShortTransactions
 from handler.store.revisions import found_revision, upgrade
-from handler.store.upserts import insert_or_ignore, insert_or_update
+from handler.store.upserts import insert_or_update
 from handler.store.worker_schema import lease, workers
 
 _FIRST_WITH_WORKERS = "0038"
 _FIRST_WITH_APPLIED_FILES = "0050"
 """A worker of this release stands by over an older store, until it takes the lease and migrates it."""
-_NAME = "fleet"
 _OF_LEASE = "trimtab lease"
 _ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespace::oid::integer)"
 """One worker at a time makes the tables."""
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
 """For what is lost without harm: that a worker was seen."""
-_BEGIN = insert_or_ignore(lease)
 _ROW = (lease.c.epoch, lease.c.process, lease.c.renewals, lease.c.span)
 _SEEN = insert_or_update(workers, only=("process", "url", "version", "started_at", "seen_at", "problem"))
 
@@ -57,8 +56,7 @@ class PostgresqlLease:
             found = found_revision(connection, self._short.url)
             if found is None or found < _FIRST_WITH_WORKERS:
                 upgrade(connection)
-            free = {"epoch": 0, "process": "", "worker": "", "renewals": 0, "span": 0.0, "expires_at": 0.0}
-            _BEGIN.write(connection, {"name": _NAME, "declaration": "", **free})
+            begin_lease(connection)
 
     def look(self, own: Presence) -> Looked:
         """Write that this worker is there, and read the lease. Raises `StoreError`."""
@@ -114,7 +112,7 @@ class PostgresqlLease:
 
     @staticmethod
     def _change(connection: Connection, where: Any, values: dict[str, Any]) -> bool:  # noqa: ANN401 - a condition
-        return connection.execute(update(lease).where(lease.c.name == _NAME, where).values(values)).rowcount == 1
+        return connection.execute(update(lease).where(lease.c.name == NAME, where).values(values)).rowcount == 1
 
 
 def refuse_leased(connection: Connection, url: str) -> None:

@@ -43,6 +43,7 @@ from handler.store.database import Database
 from handler.store.declared_rows import BehindRows, EditRows, RollingRows
 from handler.store.entity_rows import EntityRows, write_revision
 from handler.store.identity_rows import IdentityRows
+from handler.store.lease_rows import write_declaration
 from handler.store.member_rows import MemberRows
 from handler.store.recording import Recorder
 from handler.store.retiming import difference_of, difference_text, retime
@@ -158,6 +159,8 @@ class SqlStore(
                 write_revision(connection, over.revision)
             if edited is not None and edited.applied is not None:
                 write_applied(connection, edited.applied)
+            if edited is not None and edited.digest:
+                write_declaration(connection, edited.digest)
             return _groups(connection)
 
         return self._writer.do(write)

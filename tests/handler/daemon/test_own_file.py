@@ -9,7 +9,8 @@ import pytest
 
 from config.load import read
 from config.units import WorkerName
-from handler.daemon.own_file import Acceptance, OwnFile, declaration_digest
+from handler.daemon.own_file import Acceptance, OwnFile
+from handler.engine.file_digest import declaration_digest
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handler.runtime.ownership import write_private
-from tests.support.daemon import typed
+from tests.support.daemon import Daemon, typed
 from tests.support.waiting import until
 from tests.support.workers import Worker, WorkersBed, a_bed, give_key
 
@@ -119,6 +119,24 @@ def test_after_a_kill_the_next_worker_goes_on_with_the_windows_and_the_killed_on
     assert len(after.lines("windows_resumed")) > resumed
     killed.start()  # under the same name, once the store has not heard of it for a span
     until(lambda: roles(after)[killed.name] == "standby", every=0.05)
+
+
+@pytest.mark.real("postgres")
+def test_after_a_daemon_that_is_no_worker_only_a_worker_with_its_file_takes_over(bed: WorkersBed) -> None:
+    right, old = bed.workers.values()
+    assert (old.stop(), right.stop()) == (0, 0)
+    right.declare(bed.model.replace("max: 60", "max: 9"))
+    alone = Daemon(right.place, right.environment).start()
+    assert alone.stop() == 0
+
+    old.start()
+    right.start()
+
+    assert bed.holder() is right
+    until(lambda: roles(right)[old.name] == "barred", every=0.05)
+    right.declare(bed.model)  # as the other tests of this bed expect it
+    assert right.trimtab("reload").code == 0
+    until(lambda: roles(right)[old.name] == "standby", every=0.05)
 
 
 OTHER_MARK = "UPDATE meta SET value = 'other-1' WHERE name = 'commit'"

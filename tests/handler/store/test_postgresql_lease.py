@@ -9,9 +9,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, RootTransaction, insert, select
 
+from config.document.statement import Statement
 from config.errors import StoreError
 from config.model.daemon import PostgresqlPlace
 from handler.leasing.workers import Presence
+from handler.ports.store import FileChange
 from handler.runtime.store_place import database_of, lease_of
 from handler.store.checkpoint_codec import SavedSlot
 from handler.store.checkpoint_rows import StoredCheckpoints
@@ -23,7 +25,7 @@ from handler.store.schema import meta
 from handler.store.writer import StoreWriter
 from tests.handler.store.test_checkpoints import _HOLDS, _Life
 from tests.support.postgresql import broken
-from tests.support.store import INSTALLATION
+from tests.support.store import INSTALLATION, NOW
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real("postgres")
@@ -209,6 +211,21 @@ def test_a_daemon_that_is_no_worker_and_workers_keep_each_other_off(place, lease
     with pytest.raises(StoreError, match="held by another daemon"):
         lease.look(A)
     alone.close()
+
+
+def test_the_file_of_a_daemon_that_is_no_worker_is_in_force_for_workers_after_it(place, lease):
+    lease.take(lease.look(A).row, A, SPAN)
+    lease.renew(1, A, SPAN, "of the file before")
+    lease.release(1, A)
+    lease.close()
+    alone = PostgresqlStore.open(database_of(place), installation=INSTALLATION)
+
+    alone.declare(
+        (), NOW, FileChange(by="start", statement=Statement(values={}, used={}), edits=(), digest="of its file")
+    )
+
+    alone.close()
+    assert lease.read().declaration == "of its file"
 
 
 def test_windows_go_from_one_worker_to_the_next_bit_for_bit(place, lease, tmp_path):
