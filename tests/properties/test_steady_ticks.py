@@ -7,7 +7,8 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aggregator.aggregate import Aggregator
@@ -22,6 +23,7 @@ from handler.observability.gauges import Gauges
 from handler.planning.status import MemberState
 from handler.planning.steps import Plan
 from handler.ports.stored import RepeatedTick, StoredTick
+from handler.runtime import decision_queue
 from handler.runtime.deciding import Decider
 from handler.runtime.decision_queue import DecisionQueue
 from handler.runtime.decision_task import DecisionTask
@@ -97,8 +99,12 @@ class History(MemoryStore):
 
     book: Book = field(default_factory=lambda: Book(iter(range(1, 10**9)).__next__))
     repeated: int = 0
+    refused: Set[GroupId] = frozenset()
+    """Groups that cannot be written about."""
 
     def record(self, ticks: Sequence[StoredTick], repeated: Sequence[RepeatedTick] = ()) -> None:
+        if self.refused & {tick.group for tick in (*ticks, *repeated)}:
+            raise StoreError("the database restarts")
         super().record(ticks, repeated)
         entry = self.book.plan([tick for tick in ticks if tick.evaluated or tick.state is not None])
         self.book.confirm(entry.last, frozenset())
@@ -205,8 +211,10 @@ async def _act(side: Side, act: str) -> None:
             runtime.seen = replace(runtime.seen, fleet=replace(runtime.seen.fleet, in_service=3))
         case "full":
             side.store.full = True
+        case "partly":
+            side.store.refused = frozenset(GROUPS[1::2])
         case "freed":
-            side.store.full = False
+            side.store.full, side.store.refused = False, frozenset()
         case _:
             pass
 
@@ -224,6 +232,15 @@ TICKS = st.tuples(
     ACTS, st.sampled_from([30.0, 30.0, 30.0, 31.0, 60.0, 100.0]), st.one_of(st.just(QUIET), st.just(BUSY), POLLS)
 )
 STORIES = st.lists(st.tuples(TICKS, st.integers(1, 4)), min_size=2, max_size=8)
+PARTLY = st.lists(
+    st.tuples(
+        st.tuples(st.sampled_from(["partly", "freed"]), st.just(30.0), st.sampled_from([QUIET, BUSY])),
+        st.integers(1, 3),
+    ),
+    min_size=3,
+    max_size=10,
+)
+"""Stories of a store that refuses to be written about some of the groups."""
 
 
 async def _both(story: Sequence[tuple[tuple[str, float, Mapping[tuple[GroupId, str], Sequence[Answer]]], int]]) -> int:
@@ -254,6 +271,17 @@ async def _tried(work: Callable[[], Awaitable[None]]) -> None:
 @settings(max_examples=12, deadline=None)
 def test_a_repeated_tick_leaves_what_one_leaves_that_is_worked_out(story: list) -> None:
     asyncio.run(_both(story))
+
+
+@given(PARTLY)
+@example(
+    [(("none", 30.0, QUIET), 3), (("none", 30.0, BUSY), 1), (("partly", 30.0, QUIET), 1), (("freed", 30.0, BUSY), 9)]
+)
+@settings(max_examples=12, deadline=None)
+def test_a_tick_that_fails_for_some_groups_leaves_the_others_as_if_each_was_worked_out(story: list) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decision_queue, "_BATCH", 1)  # so that each group has a write of its own
+        asyncio.run(_both(story))
 
 
 def test_ticks_of_quiet_groups_are_repeated() -> None:
