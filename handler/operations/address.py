@@ -73,8 +73,6 @@ class Address:
     """The answer may hold a secret, which is shown once and never kept."""
     recognises: bool = False
     """The act itself finds out that it was done before, by an id of its own, and answers the same."""
-    is_signed: bool = True
-    """History records the person or program that asked."""
     audited: Callable[[Any], str] | None = None
     """Returns the part of a request's fields that the audit trail keeps; ``None``: the whole body or query."""
 

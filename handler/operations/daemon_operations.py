@@ -54,7 +54,7 @@ class AdoptStore:
         return await operations.stores.adopt(self.group, by=by.name)
 
 
-@over("POST", "/store/flush", "flush", is_signed=False, verb=Verb.STORE, on=installation)
+@over("POST", "/store/flush", "flush", verb=Verb.STORE, on=installation)
 class FlushStore:
     """Write to the store what is only in memory."""
 
@@ -63,7 +63,7 @@ class FlushStore:
         return {"flushed": True}
 
 
-@over("POST", "/cluster/hand-over", "hand_over", is_signed=False, verb=Verb.STORE, on=installation)
+@over("POST", "/cluster/hand-over", "hand_over", verb=Verb.STORE, on=installation)
 class HandOver:
     """Have the holder of the lease give it back, so that another worker takes over."""
 
@@ -90,7 +90,6 @@ class SwitchRecording:
     body="HookBody",
     tag="webhooks",
     status=201,
-    is_signed=False,
     verb=Verb.HOOKS,
     on=its_groups,
 )
@@ -135,7 +134,6 @@ class MakeHook:
     secret=True,
     body="RotateBody",
     tag="webhooks",
-    is_signed=False,
     verb=Verb.HOOKS,
     on=its_webhook,
 )
@@ -159,7 +157,6 @@ class RotateHook:
     secret=True,
     body="RotateBody",
     tag="webhooks",
-    is_signed=False,
     verb=Verb.HOOKS,
     on=installation,
 )
@@ -175,7 +172,7 @@ class RotateMemberTokens:
         return {"rotated": not self.finish, "finished": self.finish}
 
 
-@over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", is_signed=False, verb=Verb.HOOKS, on=its_webhook)
+@over("DELETE", "/hooks/{name}", "revoke", tag="webhooks", verb=Verb.HOOKS, on=its_webhook)
 class RevokeHook:
     """Revoke a webhook's tokens, so that it accepts nothing any more."""
 

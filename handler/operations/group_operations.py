@@ -36,7 +36,7 @@ class ConvergeGroup:
         return await operations.converge(self.group, dry_run=self.dry_run, by=by.name)
 
 
-@over("POST", "/groups/{group}/observe", "observe", is_signed=False, verb=Verb.EXAMINE, on=one_group)
+@over("POST", "/groups/{group}/observe", "observe", verb=Verb.EXAMINE, on=one_group)
 class ObserveGroup:
     """Gather now and show what the cloud and the balancers list. Changes nothing."""
 
@@ -46,7 +46,7 @@ class ObserveGroup:
         return await operations.observe(self.group)
 
 
-@over("POST", "/groups/{group}/snapshot", "snapshot", is_signed=False, verb=Verb.EXAMINE, on=one_group)
+@over("POST", "/groups/{group}/snapshot", "snapshot", verb=Verb.EXAMINE, on=one_group)
 class SnapshotGroup:
     """Gather now and return everything that a pass would plan from. Changes nothing."""
 

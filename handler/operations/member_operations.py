@@ -104,7 +104,7 @@ class ProtectMember:
         return {"group": self.group, "member": self.member, "protected": self.protected}
 
 
-@over("POST", "/groups/{group}/members/{member}/observe", "observe", is_signed=False, verb=Verb.EXAMINE, on=one_group)
+@over("POST", "/groups/{group}/members/{member}/observe", "observe", verb=Verb.EXAMINE, on=one_group)
 class ObserveMember:
     """Gather now and show what is known of one member."""
 
@@ -121,7 +121,6 @@ class ObserveMember:
     "read_log",
     body="LogBody",
     may_be_bare=True,
-    is_signed=False,
     secret=True,
     verb=Verb.EXAMINE,
     on=one_group,

@@ -42,7 +42,6 @@ class ScaleGroup:
     "alarm",
     body="AlarmBody",
     tag="sizes",
-    is_signed=False,
     recognises=True,
     verb=Verb.SCALE,
     on=one_group,

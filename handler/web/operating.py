@@ -34,7 +34,7 @@ _BY = Annotated[
     Header(
         alias="X-Trimtab-User",
         max_length=NAME_AT_MOST,
-        description="The person or program that asks; the history records it.",
+        description="The person or program that asks; the history and the audit trail record it.",
     ),
 ]
 _KEYED = Annotated[
@@ -114,7 +114,7 @@ def _endpoint(kind: type[Operation], address: Address, model: _Model | None) -> 
             return problem_response(ProblemType.CHANGED, _NO_TAG)
         actor: Actor = request.scope[ACTOR]
         given.pop(_KEY, None)  # read where it is needed: some operations have it as a field
-        by, body = given.pop(_ASKER, actor.name), given.pop(_BODY, None)
+        by, body = given.pop(_ASKER), given.pop(_BODY, None)
         sent = {} if body is None else {name: getattr(body, name) for name in body.model_fields_set}
         performing: Performing = request.app.state.performing
         return await performing.answer(request, kind(**given, **sent), actor.called(by))
@@ -141,8 +141,7 @@ def _parameters(kind: type[Operation], address: Address, model: _Model | None) -
         yield _parameter(_BODY, model | None, None) if address.may_be_bare else _parameter(_BODY, model)
     if is_keyed(address) and not any(each.metadata.get(HEADER) == KEY_NAME for each, _ in _typed(kind)):
         yield _parameter(_KEY, _KEYED, None)
-    if address.is_signed:
-        yield _parameter(_ASKER, _BY, UNNAMED)
+    yield _parameter(_ASKER, _BY, UNNAMED)
 
 
 def _parameter(name: str, annotation: object, default: object = MISSING) -> Parameter:

@@ -164,7 +164,7 @@ def test_a_client_s_operation_is_performed_in_its_name_and_answered(
 ) -> None:
     operation, address = made(kind), address_of(kind)
     assert daemon.sent(call_of(operation)) == (address.status, {"did": "it"})
-    assert daemon.asked == [(operation, local("ada" if address.is_signed else "api", "uid 1000"))]
+    assert daemon.asked == [(operation, local("ada", "uid 1000"))]
 
 
 @pytest.mark.parametrize("kind", OPERATIONS)
