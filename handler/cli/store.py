@@ -10,7 +10,19 @@ import typer
 from config.units import GroupId
 from handler.cli.commands import Program
 from handler.cli.progress import progress, waiting
-from handler.cli.terminal import AsJson, File, State, directory, fail, lines, perform, print_json, read, refusals
+from handler.cli.terminal import (
+    PROBLEMS,
+    AsJson,
+    File,
+    State,
+    directory,
+    fail,
+    lines,
+    perform,
+    print_json,
+    read,
+    refusals,
+)
 
 store = Program("Show the store's state, and adopt it after a loss.")
 
@@ -81,6 +93,8 @@ def backup(
     from handler.operations.daemon_operations import FlushStore
 
     where = directory(state)
+    if file.is_dir():
+        fail(f"{file} is a directory: name a file in it", PROBLEMS, json=json)
     if file.exists() and not force:
         fail(f"{file} exists already: name another file, or replace it with --force", 1, json=json)
     try:

@@ -51,7 +51,7 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
         raise StoreError(f"store {store} does not exist: nothing to copy")
     draft = target.with_name(f".{target.name}.draft")
     try:
-        draft.unlink(missing_ok=True)
+        _discard(draft)
         create_file(draft)
         with _opened(store) as source, _opened(draft) as copy:
             source.backup(copy)
@@ -66,7 +66,7 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
     except (sqlite3.Error, OSError) as error:
         raise explained(error, target) from error
     finally:
-        draft.unlink(missing_ok=True)
+        _discard(draft)
     return content
 
 
@@ -178,8 +178,10 @@ def set_aside(store: Path, now: Instant, why: str) -> Path | None:
 
 
 def _discard(draft: Path) -> None:
+    """Delete a draft and its log, as far as they can be: what failed before is what is reported."""
     for suffix in ("", "-wal", "-shm"):
-        draft.with_name(f"{draft.name}{suffix}").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.with_name(f"{draft.name}{suffix}").unlink()
 
 
 @contextlib.contextmanager

@@ -40,6 +40,14 @@ def test_a_backup_is_one_file_of_its_owners_with_all_that_is_in_the_log(tmp_path
     assert found == {"copy": 0o600}
 
 
+@pytest.mark.parametrize("place", ["/proc/trimtab.sqlite", "/sys/trimtab.sqlite"])
+def test_a_place_that_takes_no_file_is_reported_by_its_name(tmp_path: Path, place: str) -> None:
+    path = a_store(tmp_path / "trimtab.sqlite")
+
+    with pytest.raises(StoreError, match=f"^{place} cannot be read or written: "):
+        write_backup(path, Path(place), {})
+
+
 def test_a_backup_taken_while_the_store_is_written_to_is_of_one_instant(tmp_path: Path) -> None:
     path = a_store(tmp_path / "trimtab.sqlite")
     store, stop = opened(path), threading.Event()
