@@ -22,7 +22,7 @@ from config.model.catalogue import Catalogue
 from config.units import GroupId
 from handler.recording.arrow_arrays import flags, nulls, numbers
 from handler.replay.samples import Column, GrowingColumn, Index, Samples, Unreplayable, Words, joined, nothing, taken
-from handler.replay.tables import instant_of, is_number
+from handler.replay.tables import LATEST, checked, instant_of, is_number
 
 REQUIRED = ("timestamp", "group", "member", "counter", "value")
 _FURTHER = ("reply", "counted", "steady", "replied_at", "uptime", "resolution")
@@ -209,13 +209,21 @@ def _numbers(column: Any) -> Any:  # noqa: ANN401  # as above
 def _instants(column: Any) -> Any:  # noqa: ANN401  # as above
     if column.null_count:
         raise _Doubt("a row has no timestamp")
-    if pa.types.is_dictionary(column.type):
-        known = np.array([instant_of(word) for word in column.dictionary.to_pylist()] or [0.0])
-        at = known[numbers(column.indices, -1)]
-    else:
-        at = _numbers(column)
-    if not np.isfinite(at).all():
-        raise _Doubt("a timestamp is not an instant")
+    try:
+        return _written_instants(column) if pa.types.is_dictionary(column.type) else _counted_instants(column)
+    except ValueError as error:
+        raise _Doubt(f"timestamp {error}") from error
+
+
+def _written_instants(column: Any) -> Any:  # noqa: ANN401  # as above
+    known = np.array([instant_of(word) for word in column.dictionary.to_pylist()] or [0.0])
+    return known[numbers(column.indices, -1)]
+
+
+def _counted_instants(column: Any) -> Any:  # noqa: ANN401  # as above
+    at = _numbers(column)
+    for strange in at[~(np.abs(at) <= LATEST)][:1].tolist():  # not a number is one of these, too
+        checked(strange, f"{strange:.17g}")
     return at
 
 
@@ -315,8 +323,8 @@ def _fault(cells: dict[str, str], found: int, expected: int) -> str | None:
         return f"{found} columns; expected {expected}, as in line 1"
     try:
         instant_of(cells["timestamp"])
-    except ValueError:
-        return f"timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
+    except ValueError as error:
+        return f"timestamp {error}"
     if not cells["group"]:
         return "no group; expected its name"
     if (reply := cells.get("reply")) and reply not in {*_REPLIES, _MISSED, _NONE_ASKED}:

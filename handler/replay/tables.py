@@ -18,20 +18,46 @@ from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
 from trigger.explain.recorded_inputs import FORM, RecordedInputs
 
+LATEST = 7258118400.0
+"""Epoch seconds of the year 2200: what is greater counts something finer than seconds."""
+_CENTURY = 946684800.0
+_FINER = (1e3, 1e6, 1e9)
+"""Units of time finer than seconds, in a second."""
+
 
 def instant_of(text: str) -> float:
     """Read epoch seconds, or ISO 8601 (UTC where it names no zone), as seconds since the epoch.
 
     Raises:
-        ValueError: neither.
+        ValueError: neither, or more than `LATEST`; says what was expected.
 
     >>> instant_of("2026-03-01T12:00:00Z"), instant_of("1772366400.5")
     (1772366400.0, 1772366400.5)
     """
     if is_number(text):
-        return float(text)
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return checked(float(text), text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r}; expected epoch seconds or ISO 8601") from error
+    return checked((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), repr(text))
+
+
+def checked(at: float, text: str) -> float:
+    """Return an instant that a replay can reach.
+
+    Raises:
+        ValueError: it is none; a number of milliseconds, microseconds or nanoseconds is named in seconds.
+
+    >>> checked(1772366400000.0, "1772366400000")
+    Traceback (most recent call last):
+    ValueError: 1772366400000; expected epoch seconds: is 1772366400 meant?
+    """
+    if abs(at) <= LATEST:
+        return at
+    seconds = next((at / unit for unit in _FINER if _CENTURY <= at / unit <= LATEST), None)
+    meant = "" if seconds is None else f": is {seconds:.0f} meant?"
+    raise ValueError(f"{text}; expected epoch seconds{meant or f', up to {LATEST:.0f}'}")
 
 
 def is_number(text: str) -> bool:
@@ -72,7 +98,7 @@ def read_load(path: Path) -> tuple[Floats, Floats]:
     at: list[float] = []
     rate: list[float] = []
     for line, cells in _rows(path, _LOAD):
-        at.append(_number(path, line, "timestamp_s", cells))
+        at.append(_instant(path, line, "timestamp_s", cells))
         rate.append(_number(path, line, "rate", cells))
         if rate[-1] < 0:
             raise Unreplayable(f"{path}:{line}: rate {cells['rate']}; expected 0 or more")
@@ -104,9 +130,7 @@ def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
     try:
         at = instant_of(cells["timestamp"])
     except ValueError as error:
-        raise Unreplayable(
-            f"{path}:{line}: timestamp {cells['timestamp']!r}; expected epoch seconds or ISO 8601"
-        ) from error
+        raise Unreplayable(f"{path}:{line}: timestamp {error}") from error
     return ReplayEvent(
         at=Instant(at),
         group=GroupId(cells["group"]),
@@ -143,6 +167,13 @@ def _count(path: Path, line: int, name: str, cells: dict[str, str]) -> int | Non
     if not text.isdecimal():
         raise Unreplayable(f"{path}:{line}: {name} {text!r}; expected a number of members, or nothing")
     return int(text)
+
+
+def _instant(path: Path, line: int, name: str, cells: dict[str, str]) -> float:
+    try:
+        return checked(_number(path, line, name, cells), cells[name])
+    except ValueError as error:
+        raise Unreplayable(f"{path}:{line}: {name} {error}") from error
 
 
 def _number(path: Path, line: int, name: str, cells: dict[str, str]) -> float:

@@ -38,6 +38,28 @@ FAULTS = {
         r"s\.csv:3: timestamp 'noon'; expected epoch seconds or ISO 8601",
     ),
     "an instant without end": ((HEADER, "inf,web,a,cpu,5"), r"s\.csv:2: timestamp 'inf'; expected"),
+    "milliseconds": (
+        (HEADER, ROW, "1767225600000,web,a,cpu,5"),
+        r"s\.csv:3: timestamp 1767225600000; expected epoch seconds: is 1767225600 meant\?",
+    ),
+    "milliseconds among others": (
+        (HEADER, "2026-01-01T00:00:00Z,web,a,cpu,5", "1767225600000,web,a,cpu,5"),
+        r"s\.csv:3: timestamp 1767225600000; expected epoch seconds: is 1767225600 meant\?",
+    ),
+    "nanoseconds": (
+        (HEADER, "1767225600000000000,web,a,cpu,5"),
+        r":2: timestamp 1767225600000000000; .*: is 1767225600",
+    ),
+    "an instant beyond all": (
+        (HEADER, ROW, "1e30,web,a,cpu,5"),
+        r"s\.csv:3: timestamp 1e30; expected epoch seconds, up to",
+    ),
+    "a year beyond all": (
+        (HEADER, "3000-01-01,web,a,cpu,5"),
+        r"s\.csv:2: timestamp '3000-01-01'; expected epoch seconds, up",
+    ),
+    "an instant that is none": ((HEADER, ROW, "nan,web,a,cpu,5"), r"s\.csv:3: timestamp 'nan'; expected"),
+    "an endless instant": ((HEADER, ROW, "-inf,web,a,cpu,5"), r"s\.csv:3: timestamp '-inf'; expected"),
     "no number": ((HEADER, ROW, "1767225630,web,a,cpu,5%"), r"s\.csv:3: value '5%'; expected a number, or nothing"),
     "too few columns": ((HEADER, ROW, ROW, "1,web"), r"s\.csv:4: 2 columns; expected 5, as in line 1"),
     "no group": ((HEADER, "1,,a,cpu,5"), r"s\.csv:2: no group; expected its name"),
@@ -60,6 +82,21 @@ def test_garbage_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
 
     with pytest.raises(Unreplayable):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        (1767225600000.0, "timestamp 1767225600000; expected epoch seconds: is 1767225600 meant"),
+        (float("nan"), "timestamp nan; expected epoch seconds, up to 7258118400"),
+    ],
+)
+def test_an_instant_of_parquet_is_refused_likewise(tmp_path: Path, at: float, message: str) -> None:
+    table = pa.csv.read_csv(saved(tmp_path, HEADER, ROW))
+    pq.write_table(table.set_column(0, "timestamp", pa.array([at])), tmp_path / "s.parquet")
+
+    with pytest.raises(Unreplayable, match=rf"s\.parquet: {message}"):
+        read(tmp_path / "s.parquet")
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:

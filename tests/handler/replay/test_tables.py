@@ -16,6 +16,21 @@ FAULTS = {
     "load: no number": ("load", "timestamp_s,rate\n1,2\n2,x\n", r":3: rate 'x'; expected a number"),
     "load: below zero": ("load", "timestamp_s,rate\n1,-2\n", r":2: rate -2; expected 0 or more"),
     "load: out of order": ("load", "timestamp_s,rate\n2,1\n1,1\n", r":3: timestamp_s 1; expected a later one"),
+    "load: milliseconds": (
+        "load",
+        "timestamp_s,rate\n1772366400000,100\n",
+        r":2: timestamp_s 1772366400000; expected epoch seconds: is 1772366400 meant\?",
+    ),
+    "load: beyond all": (
+        "load",
+        "timestamp_s,rate\n1,2\n1e30,2\n",
+        r":3: timestamp_s 1e30; expected epoch seconds, up",
+    ),
+    "events: microseconds": (
+        "events",
+        f"{EVENTS}\n1772366400000000,web,note,pause,,,,,,\n",
+        r":2: timestamp 1772366400000000; expected epoch seconds: is 1772366400 meant\?",
+    ),
     "load: empty": ("load", "timestamp_s,rate\n", r": no rows; expected some"),
     "load: short line": ("load", "timestamp_s,rate\n1\n", r":2: expected 2 columns"),
     "events: a column is missing": ("events", "timestamp,group\n", r":1: column kind, name is missing"),
