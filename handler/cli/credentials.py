@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -24,6 +25,14 @@ KnownToken = Annotated[str, typer.Argument(metavar="NAME", help="A token's name.
 PairName = Annotated[str, typer.Argument(metavar="[NAME]", help="A name for the pair.")]
 KnownPair = Annotated[str, typer.Argument(metavar="[NAME]", help="A pair's name.", autocompletion=key_pair_names)]
 Expires = Annotated[str, typer.Option(metavar="SPAN", help="How long it is accepted, such as 90d; or never.")]
+NewExpires = Annotated[
+    str | None,
+    typer.Option(
+        "--expires",
+        metavar="SPAN",
+        help="How long it is accepted, or never; default: as long as the one before was made for.",
+    ),
+]
 _ONE = "default"
 """The name of a pair, where its user has one and names none."""
 
@@ -69,14 +78,16 @@ def rotate_token(  # an option each
     user: User,
     name: KnownToken,
     finish: Annotated[bool, typer.Option("--finish", help="Only end the old token.")] = False,
-    expires: Expires = "90d",
+    expires: NewExpires = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """Make a new token in place of one; the old one is accepted until the next rotation, or --finish."""
     from handler.operations.user_operations import RotateToken
 
-    wanted = RotateToken(user=user, token=name, finish=finish, lasts=_span_of(expires, json=json))
+    wanted = RotateToken(user=user, token=name, finish=finish)
+    if expires is not None:
+        wanted = replace(wanted, lasts=_span_of(expires, json=json))
     answer = perform(state, json, wanted)
     if finish:
         typer.echo(f"{user} {name}: the old token has ended")
@@ -116,14 +127,16 @@ def rotate_pair(  # an option each
     user: User,
     name: KnownPair = _ONE,
     finish: Annotated[bool, typer.Option("--finish", help="Only end the old pair.")] = False,
-    expires: Expires = "90d",
+    expires: NewExpires = None,
     state: State = None,
     json: AsJson = False,
 ) -> None:
     """Make a new pair in place of one; the old one is accepted until the next rotation, or --finish."""
     from handler.operations.key_operations import RotateKeyPair
 
-    wanted = RotateKeyPair(user=user, pair=name, finish=finish, lasts=_span_of(expires, json=json))
+    wanted = RotateKeyPair(user=user, pair=name, finish=finish)
+    if expires is not None:
+        wanted = replace(wanted, lasts=_span_of(expires, json=json))
     answer = perform(state, json, wanted)
     if finish:
         typer.echo(f"{user} {name}: the old pair has ended")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from config.errors import Refused
@@ -75,15 +76,15 @@ class KeyAdmin:
         self._known_user(user)
         return await self._engine.credentials.key_pairs.new(user, name, self._ends(lasts))
 
-    async def rotate(self, user: str, name: str, lasts: Seconds | None) -> IssuedKeyPair:
-        """Return a new pair in place of one; the old one stays valid until `finish`.
+    async def rotate(self, user: str, name: str, lasts: Callable[[StoredKeyPair], Seconds | None]) -> IssuedKeyPair:
+        """Return a new pair in place of one, which is given; the old one stays valid until `finish`.
 
         Raises:
             NoSuch: there is no such user, or it has no such pair.
             Refused: nothing can be sealed.
         """
         self._known(user, name)
-        return await self._engine.credentials.key_pairs.rotate(user, name, self._ends(lasts))
+        return await self._engine.credentials.key_pairs.rotate(user, name, lambda old: self._ends(lasts(old)))
 
     async def finish(self, user: str, name: str) -> None:
         """End the old pair of a rotation. Raises as `rotate`."""

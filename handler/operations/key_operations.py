@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from handler.identity.rights import Verb
 from handler.operations.address import ABOUT, installation, its_credentials, over
-from handler.operations.user_operations import DAYS_90, Lasts, Named
+from handler.operations.user_operations import AS_BEFORE, DAYS_90, ROTATED, Lasts, Named, lasting
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -44,13 +44,13 @@ class RotateKeyPair:
     user: str
     pair: str
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old pair."})
-    lasts: Lasts = field(default=DAYS_90, metadata=_SECONDS)
+    lasts: Lasts = field(default=AS_BEFORE, metadata=ROTATED)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         if self.finish:
             await operations.keys.finish(self.user, self.pair)
             return {"user": self.user, "name": self.pair, "finished": True}
-        made = await operations.keys.rotate(self.user, self.pair, self.lasts)
+        made = await operations.keys.rotate(self.user, self.pair, lambda old: lasting(old, self.lasts))
         return {**_shown(operations, self.user, self.pair), "secret_key": made.secret_key}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from config.units import AccountId, GroupId, Instant, Seconds
 from handler.engine.engine import Engine
@@ -157,10 +157,10 @@ class UserAdmin:
         )
         return await self._engine.users.new_token(wanted)
 
-    async def rotate(self, user: str, name: str, lasts: Seconds | None) -> str:
-        """Return a new token in place of one; the old one stays valid until `finish`. Raises as `add`."""
+    async def rotate(self, user: str, name: str, lasts: Callable[[StoredToken], Seconds | None]) -> str:
+        """Return a new token in place of one; that is given, and stays valid until `finish`. Raises as `add`."""
         self._known_token(user, name)
-        return await self._engine.users.rotate(user, name, self._ends(lasts))
+        return await self._engine.users.rotate(user, name, lambda old: self._ends(lasts(old)))
 
     async def finish(self, user: str, name: str) -> None:
         """End the old token of a rotation. Raises as `add`."""

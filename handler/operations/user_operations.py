@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Gt, Le, Len
 
 from config.errors import Refused
-from config.units import AccountId, GroupId
+from config.units import AccountId, GroupId, Seconds
 from handler.identity.actors import Way
 from handler.identity.grants import Anonymous
 from handler.identity.rights import UserRole, Verb
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from handler.identity.actors import Actor
     from handler.operations.facade import Operations
     from handler.operations.outcomes import Shown
+    from handler.ports.credentials import StoredKeyPair
     from handler.ports.identity import StoredToken, StoredUser
 
 DAYS_90 = 90 * 86400.0
@@ -26,6 +29,11 @@ Scope = Annotated[tuple[GroupId, ...], Len(1, 1000)] | None
 Lasts = Annotated[float, Gt(0), Le(3660 * 86400)] | None
 _EVERY_GROUP = {ABOUT: "Null: every group of its account; of account root, every group and the daemon itself."}
 _GROUPS_STAY: tuple[GroupId, ...] = ()
+AS_BEFORE = 0.0
+"""Seconds of what is rotated: as long as the one before it was made for."""
+ROTATED: Mapping[str, object] = MappingProxyType(
+    {ABOUT: "Seconds until it expires; null: never; left out: as long as the one before it was made for.", STAYS: True}
+)
 _SECONDS = {ABOUT: "Seconds until it expires; null: never."}
 
 
@@ -169,13 +177,13 @@ class RotateToken:
     user: str
     token: str
     finish: bool = field(default=False, metadata={ABOUT: "Only end the old token."})
-    lasts: Lasts = field(default=DAYS_90, metadata=_SECONDS)
+    lasts: Lasts = field(default=AS_BEFORE, metadata=ROTATED)
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         if self.finish:
             await operations.users.finish(self.user, self.token)
             return {"user": self.user, "name": self.token, "finished": True}
-        token = await operations.users.rotate(self.user, self.token, self.lasts)
+        token = await operations.users.rotate(self.user, self.token, lambda old: lasting(old, self.lasts))
         return {**shown_token(operations.users.token(self.user, self.token)), "token": token}
 
 
@@ -189,6 +197,13 @@ class RevokeToken:
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         await operations.users.revoke(self.user, self.token)
         return {"user": self.user, "name": self.token, "revoked": True}
+
+
+def lasting(old: StoredToken | StoredKeyPair, lasts: Seconds | None) -> Seconds | None:
+    """Return how long what is made in place of a token or a pair lasts; ``None``: for ever."""
+    if lasts != AS_BEFORE:
+        return lasts
+    return None if old.expires_at is None else old.expires_at - old.created_at
 
 
 UserOperation = (

@@ -146,17 +146,18 @@ class KnownKeyPairs:
         logs.say("key_pair_made", user=user, pair=name)
         return made
 
-    async def rotate(self, user: str, name: str, expires_at: Instant | None) -> IssuedKeyPair:
+    async def rotate(self, user: str, name: str, ends: Callable[[StoredKeyPair], Instant | None]) -> IssuedKeyPair:
         """Return a new pair in place of one; the old one stays valid until `finish` or the next rotation.
 
-        Raises as `new`.
+        ``ends`` returns when the new one expires, of the old one. Raises as `new`.
         """
         async with self._users.turn:
             before, made = self.pair(user, name), await self._minted()
             older = replace(
                 before, old_api_key=before.api_key, old_secret=before.secret, old_expires_at=before.expires_at
             )
-            await self._save((self._with(replace(older, expires_at=expires_at), made),))
+            newer = replace(older, created_at=self._now(), expires_at=ends(before))
+            await self._save((self._with(newer, made),))
         logs.say("key_pair_rotated", user=user, pair=name)
         return made
 

@@ -257,15 +257,16 @@ class KnownUsers:
         logs.say("token_made", user=wanted.user, token=wanted.name)
         return token
 
-    async def rotate(self, user: str, name: str, expires_at: Instant | None) -> str:
+    async def rotate(self, user: str, name: str, ends: Callable[[StoredToken], Instant | None]) -> str:
         """Return a new token in place of one; the old one stays valid until `finish` or the next rotation.
 
-        Raises as `new_token`.
+        ``ends`` returns when the new one expires, of the old one. Raises as `new_token`.
         """
         async with self.turn:
             before, token = self.token(user, name), mint()
             older = replace(before, old_digest=before.digest, old_expires_at=before.expires_at)
-            await self._save_token(replace(older, digest=digest_of(token), expires_at=expires_at))
+            made = replace(older, digest=digest_of(token), created_at=self._now(), expires_at=ends(before))
+            await self._save_token(made)
         logs.say("token_rotated", user=user, token=name)
         return token
 

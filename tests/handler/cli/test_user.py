@@ -156,6 +156,25 @@ def test_a_token_is_rotated_revoked_and_known_after_a_restart(fresh: Daemon) -> 
     assert not [token for token in (old, new) if token.encode() in stored]
 
 
+def test_what_is_rotated_lasts_as_long_as_before_unless_it_says_how_long(fresh: Daemon) -> None:
+    assert fresh.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
+
+    def lasts(listed: str, *rotate: str) -> float | None:
+        assert fresh.trimtab(*rotate).code == 0
+        (shown,) = [each for each in fresh.json(*listed.split()) if each["name"] == rotate[-1]]
+        return None if shown["expires_at"] is None else round(shown["expires_at"] - shown["created_at"])
+
+    for place, listed in ((("token",), "token list"), (("user", "key"), "user key list")):
+        assert lasts(listed, *place, "new", "--expires", "1d", "ada", "short") == 86400
+        assert lasts(listed, *place, "rotate", "ada", "short") == 86400
+        assert lasts(listed, *place, "rotate", "ada", "short") == 86400, "not from when the first one was made"
+        assert lasts(listed, *place, "rotate", "--expires", "2d", "ada", "short") == 2 * 86400
+        assert lasts(listed, *place, "new", "--expires", "never", "ada", "endless") is None
+        assert lasts(listed, *place, "rotate", "ada", "endless") is None
+        assert lasts(listed, *place, "rotate", "--expires", "1d", "ada", "endless") == 86400
+        assert lasts(listed, *place, "rotate", "--expires", "never", "ada", "endless") is None
+
+
 def test_a_disabled_user_and_a_wrong_token_get_one_answer(fresh: Daemon) -> None:
     assert fresh.trimtab("user", "init", "ada", "--anonymous", "viewer").code == 0
     assert fresh.trimtab("user", "add", "bob", "--role", "viewer").code == 0

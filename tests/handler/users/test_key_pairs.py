@@ -102,7 +102,7 @@ def test_a_signed_request_is_its_user_s_with_role_and_groups_and_records_the_use
 def test_two_pairs_live_until_the_rotation_is_finished_each_with_its_own_end(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         old = await it.pairs.new("bob", "ci", Instant(NOW + DAY))
-        new = await it.pairs.rotate("bob", "ci", Instant(NOW + 9 * DAY))
+        new = await it.pairs.rotate("bob", "ci", lambda _: Instant(NOW + 9 * DAY))
         assert (it.secret_of(old), it.secret_of(new)) == (old.secret_key, new.secret_key)
         it.now = Instant(NOW + DAY)
         assert (it.secret_of(old), it.secret_of(new)) == (None, new.secret_key)
@@ -143,7 +143,7 @@ def test_a_secret_that_was_moved_to_another_user_s_row_is_refused(tmp_path: Path
 def test_a_rotation_of_the_seal_seals_every_secret_anew_and_ends_the_old_key(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         old = await it.pairs.new("bob", "ci", None)
-        new = await it.pairs.rotate("bob", "ci", None)
+        new = await it.pairs.rotate("bob", "ci", lambda _: None)
         before, kept = key_of(it.stored), (tmp_path / "seal-key").read_text()
         done = await it.pairs.reseal(nothing_else)
         assert (done.key, done.resealed, done.shut) == (key_of(it.stored), 1, 0)

@@ -22,6 +22,10 @@ NOW, DAY = Instant(1_700_000_000.0), 86400.0
 A_TOKEN = StoredToken(user="ada", name="laptop", digest="", created_at=NOW)
 
 
+def never(_: StoredToken) -> None:
+    """No end."""
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = NOW
@@ -113,7 +117,7 @@ def test_a_token_is_accepted_until_it_expires() -> None:
 def test_two_tokens_live_during_a_rotation_and_the_old_one_keeps_its_own_expiry() -> None:
     async def scene(it: Scene) -> None:
         old = await it.token(expires_at=Instant(NOW + DAY))
-        new = await it.users.rotate("ada", "laptop", Instant(NOW + 90 * DAY))
+        new = await it.users.rotate("ada", "laptop", lambda _: Instant(NOW + 90 * DAY))
         assert (it.accepted(old), it.accepted(new)) == (True, True)
         it.clock.passes(DAY)
         assert (it.accepted(old), it.accepted(new)) == (False, True)
@@ -124,8 +128,8 @@ def test_two_tokens_live_during_a_rotation_and_the_old_one_keeps_its_own_expiry(
 def test_the_old_token_ends_when_the_rotation_is_finished_or_with_the_next_one() -> None:
     async def scene(it: Scene) -> None:
         first = await it.token()
-        second = await it.users.rotate("ada", "laptop", None)
-        third = await it.users.rotate("ada", "laptop", None)
+        second = await it.users.rotate("ada", "laptop", never)
+        third = await it.users.rotate("ada", "laptop", never)
         assert [it.accepted(each) for each in (first, second, third)] == [False, True, True]
         await it.users.finish("ada", "laptop")
         assert [it.accepted(each) for each in (second, third)] == [False, True]
@@ -176,7 +180,7 @@ def test_the_store_holds_no_token() -> None:
 
     async def scene(it: Scene) -> None:
         tokens.append(await it.token())
-        tokens.append(await it.users.rotate("ada", "laptop", None))
+        tokens.append(await it.users.rotate("ada", "laptop", never))
 
     stored = play(scene).store.bearers["ada", "laptop"]
     fields = [getattr(stored, name) for name in StoredToken.__dataclass_fields__]
@@ -213,7 +217,7 @@ def test_users_tokens_and_last_uses_survive_a_restart() -> None:
         lambda users: users.delete("nobody"),
         lambda users: users.new_token(replace(A_TOKEN, user="nobody")),
         lambda users: users.new_token(replace(A_TOKEN, name="a b")),
-        lambda users: users.rotate("ada", "none", None),
+        lambda users: users.rotate("ada", "none", never),
         lambda users: users.revoke("ada", "none"),
     ],
 )
@@ -252,7 +256,7 @@ def test_a_change_that_is_not_on_disk_does_not_count() -> None:
     async def scene(it: Scene) -> None:
         token = await it.token()
         it.store.full = True
-        for act in (it.users.revoke("ada", "laptop"), it.users.rotate("ada", "laptop", None)):
+        for act in (it.users.revoke("ada", "laptop"), it.users.rotate("ada", "laptop", never)):
             with pytest.raises(StoreError):
                 await act
         assert it.accepted(token)
