@@ -34,6 +34,7 @@ def lint(catalogue: Catalogue, resize: Resize, certain: Certain) -> tuple[Proble
         *certainties(catalogue, certain),
         *timings.endless_freezes(catalogue),
         *timings.fast_counts(catalogue),
+        *timings.short_intervals(catalogue),
         *_short_quiet_times(catalogue),
         *_equal_bounds(catalogue),
         *_initial_sizes(catalogue),

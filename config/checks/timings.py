@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from config.checks.findings import Finding
 from config.model.calendars import longest_gap
 from config.model.catalogue import Catalogue, Group
-from config.units import PolicyId, format_span
+from config.units import PolicyId, Seconds, format_span
+
+_SHORTEST: Seconds = 1.0
+"""A shorter interval is probably a unit that was mistaken."""
 
 
 def stabilisations(catalogue: Catalogue) -> Iterator[Finding]:
@@ -35,6 +38,17 @@ def endless_freezes(catalogue: Catalogue) -> Iterator[Finding]:
                 f"is frozen for ever: less than {again}, such as {format_span(gap / 2)}, works"
             )
             yield Finding(("groups", group.id, "freeze", str(index), "duration"), message)
+
+
+def short_intervals(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find intervals in which members can hardly answer."""
+    for group in catalogue.groups.values():
+        if group.interval < _SHORTEST:
+            message = (
+                f"{format_span(group.interval)} is shorter than {format_span(_SHORTEST)}: every source of {group.id} "
+                f"is asked that often, and few answer in time; {format_span(_SHORTEST)} works"
+            )
+            yield Finding(("groups", group.id, "interval"), message)
 
 
 def fast_counts(catalogue: Catalogue) -> Iterator[Finding]:

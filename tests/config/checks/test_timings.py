@@ -28,6 +28,18 @@ def warned(*changes: tuple[str, str]) -> list[str]:
     return [problem.message for problem in problems if "freeze" in problem.message or "in_a_row" in problem.message]
 
 
+def hurried(interval: str) -> list[str]:
+    problems = lint(declared(("max: 8", f"max: 8, interval: {interval}")), resized, certain)
+    return [problem.message for problem in problems if ".interval:" in problem.message]
+
+
+@pytest.mark.parametrize(("interval", "is_warned"), [("1ms", True), ("900ms", True), ("1s", False)])
+def test_an_interval_below_a_second_is_warned_of(interval: str, is_warned: bool) -> None:
+    words = f"groups.web.interval: {interval} is shorter than 1s: "
+
+    assert [message.startswith(words) for message in hurried(interval)] == [True] * is_warned
+
+
 def frozen(cron: str, duration: str) -> tuple[str, str]:
     return "max: 8", f'max: 8, freeze: [{{schedule: "{cron}", duration: {duration}}}]'
 
