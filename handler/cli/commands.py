@@ -31,6 +31,16 @@ class AliasedCommand(TyperCommand):
         _refuse_empty(ctx, self.params)
         return parsed
 
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as above
+        """Run the command; what the daemon refuses in a field of its request is a wrong option or argument."""
+        from handler.cli.field_words import InvalidRequest, option_words
+        from handler.cli.terminal import USAGE, fail
+
+        try:
+            return super().invoke(ctx)
+        except InvalidRequest as refused:
+            fail(option_words(str(refused), self.params), USAGE, json=refused.json)
+
 
 def _refuse_empty(ctx: Any, parameters: Sequence[Any]) -> None:  # noqa: ANN401  # as above
     """Refuse an empty argument, as of a variable that is not set: in an address it would name all that has a name."""

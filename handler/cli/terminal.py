@@ -123,6 +123,10 @@ def _sent(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, 
 def _refuse_failure(code: int, answer: Any, *, json: bool) -> None:  # noqa: ANN401  # JSON from the daemon
     """Exit for an answer that is no success."""
     known = answer if isinstance(answer, dict) else {}
+    if code == HTTPStatus.UNPROCESSABLE_ENTITY and "error" in known:
+        from handler.cli.field_words import InvalidRequest
+
+        raise InvalidRequest(known["error"], json=json)
     if "error" in known or code not in _SUCCESS:
         words = known.get("error") or known.get("detail") or f"the daemon answered {code}: see its log"
         fail(words, PROBLEMS, json=json)

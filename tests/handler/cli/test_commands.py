@@ -85,7 +85,7 @@ _TABLE: dict[str, Row] = {
     "history": Row(done="GROUP --decisions --since -1h", refused="none", wrong="GROUP --since -1y"),
     "hook check": Row(done=None, refused="SERVICE", wrong=""),
     "hook list": Row(done="", refused="", wrong="more"),
-    "hook new": Row(done=None, refused="with-a-wrong-effect --effects fly", wrong="x --push web --groups web"),
+    "hook new": Row(done=None, refused="with-a-wrong-group --groups none", wrong="x --push web --groups web"),
     "hook revoke": Row(done=None, refused="none", wrong=""),
     "hook rotate": Row(done=None, refused="none", wrong=""),
     "hook rotate-members": Row(done=None, refused="", wrong="--finnish"),

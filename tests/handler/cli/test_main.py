@@ -173,7 +173,6 @@ def both(daemon: Daemon, *arguments: str) -> tuple[CommandResult, Any]:
         ["member", "replace", "group-1", "group-1-abcdef-1"], ["delete", "group-1"],
         ["member", "delete", "group-1", "group-1-abcdef-1"], ["member", "adopt", "group-1", "database"],
         ["member", "evict", "group-1", "group-1-abcdef-1"], ["member", "evict", "group-1", "x", "--replace"],
-        ["scale", "group-1", "2000000"],
         ["status", "a/b"], ["snapshot", "group-99"], ["garbage", "--abandon", "group-1-abcdef-1"],
     ],
     ids=" ".join,
