@@ -191,7 +191,7 @@ def why(
 
     An instant without seconds means that minute, and one without a fraction that second.
     """
-    query, asked = asked_instant(at, json=json) if at else ("", None)
+    query, asked = asked_instant(at, json=json) if at is not None else ("", None)
     answer = read(state, json, "groups", group, "why", query=query)
     from handler.cli.why_text import why_lines
 
@@ -284,8 +284,10 @@ def resume(
 
 
 def _check_named(group: str | None, fleet: bool, json: bool) -> None:
-    if (group is None) is not fleet:
+    if group is None and not fleet:
         fail("name a group, or use --all for all groups", USAGE, json=json)
+    if group is not None and fleet:
+        fail(f"{group} is one group, and --all means all groups: leave one of the two out", USAGE, json=json)
 
 
 def _direction(word: str | None) -> verdicts.Direction | None:

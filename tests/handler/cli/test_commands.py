@@ -300,6 +300,17 @@ def test_an_empty_name_is_refused(line: list[str], place: str) -> None:
     assert (result.code, "an empty word names nothing" in result.err, place in result.err) == (2, True, True), result
 
 
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_one_group_and_all_groups_at_once_are_refused_by_both_names(act: str) -> None:
+    result = typed(act, "web", "--all", "--state", "/nowhere")
+
+    assert (result.code, result.err) == (2, "web is one group, and --all means all groups: leave one of the two out\n")
+
+
+def test_an_empty_instant_is_none() -> None:
+    assert "'' is not an instant" in typed("why", "web", "--at", "", "--state", "/nowhere").err
+
+
 def test_nothing_may_still_be_given_to_an_account() -> None:
     assert typed("account", "uses", "books", "", "--state", "/nowhere").code == 3
 
