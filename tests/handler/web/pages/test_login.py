@@ -36,8 +36,8 @@ def daemon() -> Iterator[Daemon]:
     with a_daemon(MODEL) as daemon:
         daemon.start()
         assert daemon.trimtab("user", "init", "ada", "--anonymous", "none").code == 0
-        for name, role, groups in (("bob", "operator", "web"), ("eve", "viewer", "")):
-            assert daemon.trimtab("user", "add", name, "--role", role, "--groups", groups).code == 0
+        for name, role, *limit in (("bob", "operator", "--groups", "web"), ("eve", "viewer")):
+            assert daemon.trimtab("user", "add", name, "--role", role, *limit).code == 0
         for user in ("ada", "bob", "eve"):
             set_password(daemon, user)
         yield daemon
