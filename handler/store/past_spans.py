@@ -1,4 +1,11 @@
-"""Read spans of history by instant, whether they are rows or packed in blocks."""
+"""Read spans of history by instant, whether they are rows or packed in blocks.
+
+# Note [A tick may begin before a request that was decided before it]
+
+A poll takes seconds. A request that comes meanwhile is decided first, and its span lies within that of the tick, which
+begins with the poll. So of the spans that cover an instant the one that began last is meant; and one that ended before
+the instant does not hide another that goes on.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +35,8 @@ _BLOCKS = (
 )
 _BODY = select(span_blocks.c.body).where(span_blocks.c.id == bindparam("row"))
 _FIRST = Instant(-math.inf)
+_DURING_A_POLL = 4
+"""Spans of requests that are looked past for one of a tick that began before them."""
 
 
 class SpanRow(NamedTuple):
@@ -41,10 +50,16 @@ class SpanRow(NamedTuple):
     greatest: str
 
 
-def read_span(connection: Connection, group: GroupId, at: Instant) -> TickSpan | None:
-    """The span that covers ``at``, or the last one before it."""
-    found = read_spans(connection, group, _FIRST, Instant(math.nextafter(at, math.inf)), 1)
-    return found[0] if found else None
+def read_span(connection: Connection, group: GroupId, at: Instant, last: TickSpan | None = None) -> TickSpan | None:
+    """The span that covers ``at``, or the last one before it.
+
+    See Note [A tick may begin before a request that was decided before it]. ``last``: the group's last span, since its
+    row may be behind.
+    """
+    found = read_spans(connection, group, _FIRST, Instant(math.nextafter(at, math.inf)), _DURING_A_POLL)
+    known = found if last is None or last.first_at > at else (last, *found)
+    latest = sorted(known, key=lambda span: span.first_at, reverse=True)
+    return next((span for span in latest if span.last_at >= at), latest[0] if latest else None)
 
 
 def read_spans(

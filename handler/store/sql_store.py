@@ -258,9 +258,7 @@ class SqlStore(
         """Return the span that covers ``at``, or the last one before it; also one that is not flushed yet."""
         with self._snapshot() as connection:
             last = self._recorder.last(group)
-            if last is not None and last.span.first_at <= at:
-                return last.span
-            return past_spans.read_span(connection, group, at)
+            return past_spans.read_span(connection, group, at, None if last is None else last.span)
 
     def spans_begun(self, group: GroupId, begin: Instant, end: Instant, limit: int) -> tuple[TickSpan, ...]:
         """Return the newest spans that began at ``begin`` or later and before ``end``, newest first, as on disk."""

@@ -229,3 +229,18 @@ def test_every_tick_is_found_again_by_its_instant(store, story):
     assert [span.first.reason for span in found] == [reason for reason, _ in story]
     assert all(span.first_at <= at(number) <= span.last_at for number, span in enumerate(found))
     assert sum({span.first_at: span.ticks for span in found}.values()) == len(story)
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["as-the-last-span", "with-another-after-it"])
+def test_a_request_during_a_poll_is_explained_by_itself_and_what_follows_by_the_tick(store, written: bool) -> None:
+    asked, polled = at(31.5), at(30)
+    scaled = an_answer(Reason.SCALED_OUT, cause=RequestCause.PERSON, by="ada", request="ada@31")
+    store.record((a_tick(an_explanation(at(0))),))
+    store.record((a_tick(an_explanation(asked, reason=Reason.SCALED_OUT, sizes=(3, 4), answers=(scaled,), values=())),))
+    store.record((a_tick(an_explanation(polled, sizes=(4, 4))),))
+    store.record((a_tick(an_explanation(at(60), sizes=(4, 4))),))
+    if written:
+        store.record((a_tick(an_explanation(at(90), sizes=(4, 4), reason=Reason.HOLDING)),))
+    store.flush()
+    explained = [store.span_at(WEB, moment).first.at for moment in (at(29), asked, at(45), at(60))]
+    assert explained == [at(0), asked, polled, polled]
