@@ -471,10 +471,10 @@ def test_everything_that_a_member_started_goes_with_it(
 ) -> None:
     # a child in a process group of its own, one in a session of its own, and a leader that goes first
     launch = stage.launch(
-        recipe=shell("set -m; sh -c \"trap '' TERM; sleep 60\" & setsid sleep 60 & echo up; exec sleep 60")
+        recipe=shell("set -m; sh -c \"trap '' TERM; echo up; sleep 60\" & setsid sleep 60 & echo up; exec sleep 60")
     )
     box.create(launch)
-    printed(stage, launch)
+    printed(stage, launch, lines=2)
     until(lambda: stage.count(launch.id.name) >= 3 and len(led(launch)) == 2)
     box.destroy(launch.id.name, grace=5.0)
     until(lambda: box.find(launch.id.name) is None)
