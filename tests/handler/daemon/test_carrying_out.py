@@ -100,31 +100,29 @@ async def comes(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.001)
 
 
-def test_an_alert_that_cannot_be_put_back_while_the_database_is_away_is_put_back_once_it_is_there(own: Seal) -> None:
-    rows, ingest = AwayRows(away={"put_back"}), Ingest([503, 202])
+def carried_out_once_the_database_is_there(rows: AwayRows, own: Seal, ingest: Ingest) -> None:
+    """Keep an alert, end the trouble once a holder has met it, and wait until the alert is forgotten."""
     keep(rows, own)
 
     async def play() -> None:
         async with held(rows, own, ingest):
             await comes(lambda: rows.failed)
             rows.away.clear()
+            rows.lost.clear()
             await comes(lambda: not rows.put)
 
     asyncio.run(play())
+
+
+def test_an_alert_that_cannot_be_put_back_while_the_database_is_away_is_put_back_once_it_is_there(own: Seal) -> None:
+    rows, ingest = AwayRows(away={"put_back"}), Ingest([503, 202])
+    carried_out_once_the_database_is_there(rows, own, ingest)
     assert ingest.asked == 2
 
 
 def test_an_alert_that_the_database_took_up_before_its_answer_was_lost_is_carried_out(own: Seal) -> None:
     rows, ingest = AwayRows(lost={"take_up"}), Ingest([202])
-    keep(rows, own)
-
-    async def play() -> None:
-        async with held(rows, own, ingest):
-            await comes(lambda: rows.failed)
-            rows.lost.clear()
-            await comes(lambda: not rows.put)
-
-    asyncio.run(play())
+    carried_out_once_the_database_is_there(rows, own, ingest)
     assert ingest.asked == 1
 
 
