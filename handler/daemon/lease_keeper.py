@@ -20,7 +20,7 @@ from handler import logs
 from handler.engine.file_digest import declaration_digest
 from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
 from handler.leasing.workers import ClusterStatus, Looked, Presence, WorkerRole, cluster_status
-from handler.runtime.loops import Guard
+from handler.runtime.loops import Guard, whole
 from handler.store.schema import HEAD
 
 if TYPE_CHECKING:
@@ -198,7 +198,8 @@ class LeaseKeeper:
                 logs.warn("lease_not_given_back", epoch=state.epoch, error=str(error))
 
     async def leave(self) -> None:
-        """Take this worker off the list, and close the session."""
+        """Give back a lease that was taken while this process was to stop, leave the list, and close the session."""
+        await self.give_back()
         try:
             await asyncio.to_thread(self._lease.leave, self._own)
         except StoreError as error:
@@ -213,6 +214,10 @@ class LeaseKeeper:
             return None
         if now < self._rests_until and cluster_status(self._own.name, seen).standbys > 1:
             return None  # it has just handed the lease over
+        return await whole(self._taken(seen, now))
+
+    async def _taken(self, seen: Looked, now: Monotonic) -> LeaseTerm | None:
+        """Take the lease. A process that is to stop meanwhile has it all the same, and gives it back."""
         term = await asyncio.to_thread(self._lease.take, seen.row, self._own, self._span)
         if term is not None:
             self._state = held(term.epoch, now, self._span)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +16,7 @@ from handler.daemon.lease_keeper import LeaseKeeper
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.observability.worker_gauges import WorkerGauges
+from tests.support.waiting import PATIENT
 
 B = Presence(name="b", process="p2", url="http://b:8460", version="1.0")
 ELSEWHERE = "clouds.box is on a, and this worker is b"
@@ -73,6 +76,44 @@ def test_a_worker_that_cannot_read_the_database_says_so_and_its_gauges_have_no_s
     assert fresh - samples(keeper) == {f"trimtab_worker_{name}" for name in ("lease_epoch", "standbys", "barred")}
     with pytest.raises(Refused, match="no other worker could take over now"):
         keeper.hand_over()
+
+
+@dataclass
+class SlowLease(AbandonedLease):
+    """A lease whose taking lasts until the test lets it end."""
+
+    asked: threading.Event = field(default_factory=threading.Event)
+    ends: threading.Event = field(default_factory=threading.Event)
+    released: list[int] = field(default_factory=list)
+
+    def take(self, row: LeaseRow, own: Presence, span: float) -> SimpleNamespace:
+        self.asked.set()
+        assert self.ends.wait(PATIENT)
+        return SimpleNamespace(epoch=row.epoch + 1)
+
+    def release(self, epoch: int, own: Presence) -> None:
+        self.released.append(epoch)
+
+    def leave(self, own: Presence) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_worker_that_is_stopped_while_it_takes_the_lease_gives_it_back() -> None:
+    lease, now = SlowLease(), iter(range(0, 10_000, 100))
+    keeper = LeaseKeeper(lease, B, 10.0, lambda: Monotonic(next(now)), lambda seen: "")  # type: ignore[arg-type]
+
+    async def stopped() -> None:
+        await keeper.start()
+        obtaining = asyncio.create_task(keeper.obtain())
+        await asyncio.to_thread(lease.asked.wait, PATIENT)
+        obtaining.cancel()
+        lease.ends.set()
+        await asyncio.gather(obtaining, return_exceptions=True)
+        await keeper.leave()
+
+    asyncio.run(stopped())
+    assert lease.released == [5]
 
 
 def samples(keeper: LeaseKeeper) -> set[str]:
