@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, starmap
+from operator import lt
 
 from config.model.catalogue import OnVanish
 from config.model.repair import Repair
@@ -73,8 +75,8 @@ def context_of(
 ) -> PlanContext:
     """Return the role of every member, and what follows from all of them for the group."""
     settled, others = ([], list(world.members)) if desired.deleting else sifted(world)
-    members = sorted(others, key=by_sequence)
-    roles = tuple((member, _role(member, world, definition, limits, now)) for member in members)
+    members = in_order(others)
+    roles = tuple([(member, _role(member, world, definition, limits, now)) for member in members])
     health = checkup(world, roles, len(settled), _terms(desired, definition, limits, now))
     if health.failing:
         roles = tuple((member, Role.FAILING if member.name in health.failing else seen) for member, seen in roles)
@@ -106,6 +108,12 @@ def _terms(desired: DesiredState, definition: Definition, limits: Limits, now: I
 def _role(member: Member, world: World, definition: Definition, limits: Limits, now: Instant) -> Role:
     seen = role(member, world, definition, now)
     return Role.GONE if seen is Role.ABSENT and is_witnessed(member, world, limits, now) else seen
+
+
+def in_order(members: list[Member]) -> list[Member]:
+    """Return members by sequence and name. A world is gathered in this order, and then nothing is left to sort."""
+    sequences = [sequence_of(member) for member in members]
+    return members if all(starmap(lt, pairwise(sequences))) else sorted(members, key=by_sequence)
 
 
 def by_sequence(member: Member) -> tuple[int, MemberName]:

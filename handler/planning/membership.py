@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from config.units import BalancerId, Instant, MemberName, Seconds
 from handler.planning.attempts import held
@@ -36,9 +36,8 @@ from handler.planning.world import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """One member's steps, in order, and its waits."""
+class Moves(NamedTuple):
+    """One member's steps, in order, and its waits. A named tuple: each moving member of a million needs one."""
 
     steps: tuple[Step, ...] = ()
     waits: frozenset[Wait] = frozenset()
@@ -56,6 +55,8 @@ _DRAINED_FOR = (
 
 _NOT_FOUND = frozenset({Wait.BALANCER_NOT_FOUND})
 _UNREADABLE = frozenset({Wait.BALANCER_UNKNOWN})
+_DRAINING = frozenset({Wait.DRAINING})
+_NO_WAITS: frozenset[Wait] = frozenset()
 
 _MAY_SERVE = (ServerState.RUNNING, ServerState.PASSING, ServerState.UNKNOWN)
 
@@ -104,22 +105,22 @@ def depart(member: Member, record: Record, world: World, definition: Definition,
     An evicted member loses its mark instead, and goes on running. A balancer that is not found causes no wait.
     """
     steps: list[Step] = []
-    waits: set[Wait] = set()
+    waits = _NO_WAITS
     for balancer in _places(member, record, world):
         registrations = _left_at(world, balancer)
         if registrations is None:
-            waits.add(Wait.BALANCER_UNKNOWN)
+            waits |= _UNREADABLE
             continue
         registration = registrations.get(member.name)
         if registration is None:
             continue
         step = _deregister(registration, balancer, member, record, definition, now)
         if not isinstance(step, Leave):
-            waits.add(Wait.DRAINING)
+            waits |= _DRAINING
         if step is not None:
             steps.append(step)
     if waits:
-        return Moves(tuple(steps), frozenset(waits))
+        return Moves(tuple(steps), waits)
     evicted, stuck = record.leaving is Leaving.EVICTED, is_stuck(record, definition.group.grace, now)
     last = Unmark(member=member.name) if evicted else Destroy(member=member.name)
     due = is_due(record, now) and held(last, record, now) is None
@@ -217,14 +218,13 @@ def _is_going(member: Member, record: Record, definition: Definition, now: Insta
     return now - record.leaving_at < definition.group.drain + definition.group.grace
 
 
-def _places(member: Member, record: Record | None, world: World) -> Iterator[BalancerId]:
-    """Yield the balancers that the member was made with, then others where its name is registered."""
-    own = () if record is None else tuple(balancer for balancer, _ in record.balancers)
-    yield from own
+def _places(member: Member, record: Record | None, world: World) -> Sequence[BalancerId]:
+    """Return the balancers that the member was made with, then others where its name is registered."""
+    own = [] if record is None else [balancer for balancer, _ in record.balancers]
     others = [balancer for balancer in world.balancer_views if balancer not in own]
-    for balancer in sorted(others) if others else ():
-        if member.name in (_registrations(world, balancer) or ()):
-            yield balancer
+    if not others:
+        return own
+    return [*own, *(each for each in sorted(others) if member.name in (_registrations(world, each) or ()))]
 
 
 def _is_lost(world: World, balancer: BalancerId) -> bool:

@@ -8,7 +8,7 @@ Source: DESIGN.md "Moving"; Otter's planner, with later requests of its users.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.units import Instant
@@ -103,17 +103,16 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
     halted = paused or unconfirmed
     always = {Wait.NO_DESIRED, Wait.PARTIAL, Wait.PAUSED, Wait.OLDER_STORE}
     shown = tuple((wait, waits[wait]) for wait in Wait if waits[wait] or (wait in always and wait in waits))
+    others = [each for each in context.roles if each[1] is not Role.LEAVING]  # a leaving member is none of what follows
     return Plan(
         group=world.group,
         revision=desired.revision,
         steps=steps,
         waits=shown,
         doubts=context.doubts,
-        stuck=tuple(member.name for member, seen in context.roles if seen is Role.STUCK),
-        vanished=()
-        if halted
-        else tuple(member_role[0].name for member_role in context.roles if lowers(member_role, context)),
-        returned=() if halted else tuple(member.name for member, _ in context.roles if _raises(member, context)),
+        stuck=tuple(member.name for member, seen in others if seen is Role.STUCK),
+        vanished=() if halted else tuple(each[0].name for each in others if lowers(each, context)),
+        returned=() if halted else tuple(member.name for member, _ in others if _raises(member, context)),
         unproved=tuple(sorted(context.unproved)),
         believed=() if halted else tuple(sorted(context.believed)),
         evened=evened and not halted,
@@ -121,7 +120,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         held=() if paused else tuple(limiter.held),
         quota=limits.headroom.by if limits.headroom is not None and waits[Wait.QUOTA] and not paused else "",
         budget=limits.budget if waits[Wait.BUDGET] and not paused else "",
-        overdue=tuple(member_role[0].name for member_role in context.roles if _is_overdue(member_role, context)),
+        overdue=tuple(each[0].name for each in others if _is_overdue(each, context)),
     )
 
 
@@ -148,7 +147,7 @@ def _moves(
     if choice.unsettled:
         roles = sorted((*roles, *choice.unsettled), key=lambda member_role: by_sequence(member_role[0]))
     for member, seen in roles:
-        steps: tuple[Step, ...] = tuple(_notes(member, context))
+        steps = _notes(member, context)
         record = member.record
         if record is None:
             staying += steps
@@ -166,10 +165,9 @@ def _moves(
             moves = Moves((*moves.steps, NoteReturn(member=member.name)), moves.waits)
         for wait in moves.waits:
             waits[wait] += 1
-        if is_given_up or seen in _DEPARTING:
-            departing += (*steps, *moves.steps)
-        else:
-            staying += (*steps, *moves.steps)
+        ordered = departing if is_given_up or seen in _DEPARTING else staying
+        ordered += steps
+        ordered += moves.steps
     return departing, staying
 
 
@@ -224,24 +222,26 @@ def _raises(member: Member, context: PlanContext) -> bool:
     return lowered and member.record is None and earlier is not None and size is not None and earlier > size
 
 
-def _notes(member: Member, context: PlanContext) -> Iterator[Step]:
-    """Yield the record changes that follow from the listing for one member."""
-    record = member.record
+def _notes(member: Member, context: PlanContext) -> Sequence[Step]:
+    """Return the record changes that follow from the listing for one member."""
+    record, name = member.record, member.name
+    notes: list[Step] = []
     if record is None:
         if is_seen_completely(member, context.definition) and not _raises(
             member, context
         ):  # parts that were not seen would be left behind for ever
-            yield TakeUp(member=member.name)
+            notes.append(TakeUp(member=name))
     elif member.server is None:
         if _is_newly_missed(member, record, context):
-            yield NoteAbsence(member=member.name)
+            notes.append(NoteAbsence(member=name))
     else:
         if record.phase is Phase.INTENDED:
-            yield Confirm(member=member.name)
+            notes.append(Confirm(member=name))
         if record.absent_at is not None:
-            yield NotePresence(member=member.name)
-    if member.name in context.checkup.begun or member.name in context.checkup.over:
-        yield NoteHealth(member=member.name, failing=member.name in context.checkup.begun)
+            notes.append(NotePresence(member=name))
+    if name in context.checkup.begun or name in context.checkup.over:
+        notes.append(NoteHealth(member=name, failing=name in context.checkup.begun))
+    return notes
 
 
 def _is_overdue(member_role: MemberRole, context: PlanContext) -> bool:

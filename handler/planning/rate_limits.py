@@ -16,7 +16,7 @@ from handler.planning.roles import MemberRole, Role
 from handler.planning.steps import Destroy, Join, Step, Unmark, Wait
 from handler.planning.world import Attempts, Record
 
-_LIMITED = (Destroy, Unmark, Join)
+_LIMITED = frozenset({Destroy, Unmark, Join})
 """Calls that may have to wait though they have not failed: one plan contains only so many of them."""
 
 
@@ -31,7 +31,7 @@ class RateLimiter:
 
     def limited(self, moves: Moves, record: Record) -> Moves:
         """Return one member's moves without those that have to wait; convergence by a person ignores back-offs."""
-        if not record.attempts and not any(isinstance(step, _LIMITED) for step in moves.steps):
+        if not record.attempts and _LIMITED.isdisjoint(map(type, moves.steps)):
             return moves
         waits: set[Wait] = set()
         steps = tuple(self._let_through(moves.steps, record, waits))

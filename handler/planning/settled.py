@@ -7,11 +7,14 @@ looks closer only if some of them have to leave. A group of a million is planned
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import assert_never
 
 from config.model.catalogue import Victims
 from config.units import BalancerId, MemberName
 from handler.planning.world import Health, Member, Phase, Registration, RegistrationState, ServerState, World
+
+_NONE: Mapping[MemberName, Registration] = MappingProxyType({})
 
 
 def sifted(world: World) -> tuple[list[Member], list[Member]]:
@@ -20,7 +23,7 @@ def sifted(world: World) -> tuple[list[Member], list[Member]]:
     A settled member is SERVING (`handler.planning.roles`), and no rule of planning has a step or a wait for it while it
     stays.
     """
-    registrations = {balancer: balancer_view.registrations for balancer, balancer_view in world.balancer_views.items()}
+    registrations = {balancer: view.registrations or _NONE for balancer, view in world.balancer_views.items()}
     settled: list[Member] = []
     others: list[Member] = []
     for member in world.members:
@@ -28,7 +31,7 @@ def sifted(world: World) -> tuple[list[Member], list[Member]]:
     return settled, others
 
 
-def _is_settled(member: Member, registrations: Mapping[BalancerId, Mapping[MemberName, Registration] | None]) -> bool:
+def _is_settled(member: Member, registrations: Mapping[BalancerId, Mapping[MemberName, Registration]]) -> bool:
     """Return whether a member is in service, listed, not to be replaced, and works on all its balancers."""
     record, server = member.record, member.server
     if record is None or server is None or record.phase is not Phase.IN_SERVICE:
@@ -38,7 +41,7 @@ def _is_settled(member: Member, registrations: Mapping[BalancerId, Mapping[Membe
     if record.absent_at is not None or record.failing_since is not None or record.lost_at is not None:
         return False
     for balancer, _ in record.balancers:
-        registration = (registrations.get(balancer) or {}).get(member.name)
+        registration = registrations.get(balancer, _NONE).get(member.name)
         if (
             registration is None
             or registration.state is not RegistrationState.SERVING
