@@ -5,7 +5,8 @@
 Passes compete with the event loop for the interpreter, so only a few may think at a time: each has a *turn*. A call to
 a cloud takes seconds and no processor. Around such a call the thread gives its turn up (`waiting`), so that a pass of
 another group begins or goes on meanwhile, and takes a turn again afterwards. A pass that comes back from a call goes
-before one that has not begun.
+before one that has not begun. Of those, the ones that are to make members go first: the load waits for them, and the
+many passes that follow each of them, to see how far a new member is, do not matter as much.
 
 What a pass holds across a call stays as it was: its group's turn (one pass at a time per group), the leases of the
 balancers that it changes, which have deadlines, and its count in `handler.convergence.traffic`. No lock of this process
@@ -42,25 +43,33 @@ class PassThreads(Executor):
         self._free = thinking
         self._calling = calling
         self._returning: deque[threading.Event] = deque()
+        self._urgent: deque[Callable[[], None]] = deque()
         self._queued: deque[Callable[[], None]] = deque()
         self._threads = ThreadPoolExecutor(thinking + calling, thread_name_prefix="converge")
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``work`` in a thread as soon as a turn is free."""
+        return self._submitted(partial(work, *args, **kwargs), self._queued)
+
+    def submit_urgent(self, work: Callable[[], T]) -> Future[T]:
+        """Run ``work`` as `submit` does, before all that was submitted there and has not begun."""
+        return self._submitted(work, self._urgent)
+
+    def _submitted(self, work: Callable[[], T], queue: deque[Callable[[], None]]) -> Future[T]:
         future: Future[T] = Future()
 
         def run() -> None:
             _here.threads = self
             try:
                 if future.set_running_or_notify_cancel():
-                    _settle(future, partial(work, *args, **kwargs))
+                    _settle(future, work)
             finally:
                 _here.threads = None
                 self._give()
 
         with self._lock:
             if not self._free:
-                self._queued.append(run)
+                queue.append(run)
                 return future
             self._free -= 1
         self._threads.submit(run)
@@ -110,10 +119,11 @@ class PassThreads(Executor):
             if self._returning:
                 self._returning.popleft().set()
                 return
-            if not self._queued:
+            waiting = self._urgent or self._queued
+            if not waiting:
                 self._free += 1
                 return
-            following = self._queued.popleft()
+            following = waiting.popleft()
         self._threads.submit(following)
 
 

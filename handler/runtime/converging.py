@@ -8,6 +8,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from config.errors import DriverError, StoreError
@@ -145,11 +146,8 @@ class Keeper:
             else:
                 anew = accept or only is not None or kept is None
                 listed = await self._listings.of(stored.definition.cloud, runtime.id) if anew else kept
-                done = await self._in_pass(
-                    lambda: self._converger.run(
-                        stored, accept_vanished=accept, only=only, latest=lambda: runtime.state, listed=listed
-                    )
-                )
+                run = partial(self._converger.run, stored, accept_vanished=accept, only=only, listed=listed)
+                done = await self._in_pass(lambda: run(latest=lambda: runtime.state), urgent=not anew)
                 await self._lower(runtime, done)
                 await self._remember(runtime, stored, done)
             await self._compare_store(
@@ -286,11 +284,12 @@ class Keeper:
 
         return await whole(run())
 
-    async def _in_pass(self, call: Callable[[], _Result]) -> _Result:
+    async def _in_pass(self, call: Callable[[], _Result], *, urgent: bool = False) -> _Result:
         """Run a pass, or another call to a cloud, in a thread to its end (`handler.convergence.pass_threads`)."""
 
         async def run() -> _Result:
-            return await asyncio.get_running_loop().run_in_executor(self._passes, call)
+            submit = self._passes.submit_urgent if urgent else self._passes.submit
+            return await asyncio.wrap_future(submit(call))
 
         return await whole(run())
 

@@ -82,6 +82,18 @@ def test_a_pass_that_comes_back_goes_before_one_that_has_not_begun(threads: Pass
     assert order == ["back", "new"]
 
 
+def test_an_urgent_pass_goes_before_others_that_have_not_begun(threads: PassThreads) -> None:
+    over, order = threading.Event(), list[str]()
+    busy = threads.submit(lambda: str(over.wait(PATIENT)))
+    others = [threads.submit(lambda: str(order.append("other"))) for _ in range(2)]
+    urgent = threads.submit_urgent(lambda: str(order.append("urgent")))
+
+    over.set()
+    results(busy, *others, urgent)
+
+    assert order == ["urgent", "other", "other"]
+
+
 def test_passes_beyond_those_that_may_wait_keep_their_turn(threads: PassThreads) -> None:
     over = threading.Event()
     slow = [threads.submit(calling(over)) for _ in range(3)]
