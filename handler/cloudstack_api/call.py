@@ -15,6 +15,7 @@ from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import owned
 from handler.operations.facade import Operations
+from handler.ports.cloudstack_api import StoredHandle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +85,8 @@ def changeable(call: Call, section: Section) -> Key:
 def ended(view: View, key: Key, *, is_gone: bool = False) -> JobResult:
     """Return the end of a job about an entity of a view; take it before the entity is deleted."""
     return JobResult(key=key, uuid=view.uuid(key), name=view.name(key), is_gone=is_gone)
+
+
+def begun(handle: StoredHandle, name: str) -> JobResult:
+    """Return the end of a job that made an entity."""
+    return JobResult(key=(handle.section, handle.id), uuid=handle.uuid, name=name)

@@ -28,20 +28,24 @@ class Changes:
     def __init__(self, operations: Operations, handles: Handles, by: Actor) -> None:
         self._operations, self._handles, self._by = operations, handles, by
 
-    async def make(self, section: Section, name: str, body: Body, details: Mapping[str, str]) -> Key:
+    async def make(self, section: Section, name: str, body: Body, details: Mapping[str, str]) -> StoredHandle:
         """Declare an entity, and keep what only this API has of it.
 
         Raises:
             CloudstackFault: it is refused.
         """
-        done = await self._declared(Declare(section=section, name=name, declared=body))
-        key = section, done.changes[0].key[1]
-        with in_cloudstacks_terms():
+        async with self._handles.turn:  # a list that comes between would give the entity another UUID
+            done = await self._declared(Declare(section=section, name=name, declared=body))
             handle = StoredHandle(
-                section=section, id=key[1], uuid=new_uuid(), made_at=self._operations.now(), details=details
+                section=section,
+                id=done.changes[0].key[1],
+                uuid=new_uuid(),
+                made_at=self._operations.now(),
+                details=details,
             )
-            await self._handles.save(handle)
-        return key
+            with in_cloudstacks_terms():
+                await self._handles.begin(handle, done.revision)
+        return handle
 
     async def replace(self, key: Key, body: Body, name: str | None = None) -> None:
         """Replace the document of an entity, and its display name if one is given. Raises as `make`."""
@@ -59,13 +63,11 @@ class Changes:
         """Delete an entity; the members of a group leave first, if ``members`` allows it. Raises as `make`."""
         section, entity_id = key
         await self._declared(DeleteDeclared(section=section, id=entity_id, members=members))
-        with in_cloudstacks_terms():
-            await self._handles.drop(key)
 
     async def note(self, key: Key, details: Mapping[str, str]) -> None:
         """Replace what only this API has of an entity. Raises as `make`."""
         with in_cloudstacks_terms():
-            await self._handles.note(key, dict(details))
+            await self._handles.note(key, details)
 
     async def perform(self, operation: Operation) -> object:
         """Perform an operation in the caller's name. Raises as `make`."""

@@ -10,7 +10,7 @@ from config.model.sections import Section
 from config.model.where import dotted
 from config.units import ConditionId, PolicyId
 from handler.cloudstack_api import counters
-from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import in_use, wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
@@ -57,8 +57,8 @@ async def create(call: Call) -> JobResult:
     counter = view.find(arguments, "counterid", Section.COUNTERS)
     _refuse_unoffered(view, counter)
     name = _free_name(view, counter, arguments)
-    key = await call.changes.make(Section.CONDITIONS, name, {"counter": counter, **comparison}, {})
-    return JobResult(key=key, uuid=view.uuid(key), name=name)
+    made = await call.changes.make(Section.CONDITIONS, name, {"counter": counter, **comparison}, {})
+    return begun(made, name)
 
 
 async def update(call: Call) -> JobResult:

@@ -8,7 +8,7 @@ from typing import Final
 
 from config.document.places import Plain
 from config.model.sections import Section
-from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import in_use, wrong
 from handler.cloudstack_api.relations import refuse_used
 from handler.cloudstack_api.rendering import Shown
@@ -85,8 +85,8 @@ async def create(call: Call) -> JobResult:
     if any(shown(view, entity_id)["name"] == name for entity_id in view.ids(Section.COUNTERS)):
         raise wrong(f"Counter with name {name} and value {value} already exists. ")
     details = {"source": source, "value": value, "provider": provider}
-    key = await call.changes.make(Section.COUNTERS, name, body, details)
-    return JobResult(key=key, uuid=view.uuid(key), name=name)
+    made = await call.changes.make(Section.COUNTERS, name, body, details)
+    return begun(made, name)
 
 
 async def delete(call: Call) -> JobResult:

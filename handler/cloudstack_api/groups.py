@@ -12,7 +12,7 @@ from config.model.cloudstack_api import StateCase
 from config.model.sections import Section
 from config.units import GroupId
 from handler.cloudstack_api import policies
-from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import wrong
 from handler.cloudstack_api.group_requests import (
     USUAL_INTERVAL,
@@ -107,8 +107,8 @@ async def create(call: Call) -> JobResult:
         "drain": f"{grace_of(view, profile)}s",
     }
     name = name_of(arguments)
-    key = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
-    return JobResult(key=key, uuid=view.uuid(key), name=name or rule.name)
+    made = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
+    return begun(made, name or rule.name)
 
 
 async def update(call: Call) -> JobResult:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import secrets
 import uuid
-from collections.abc import Collection, Iterable
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
 
 from config.model.sections import Section
 from config.units import Instant
 from handler.ports.cloudstack_api import CloudstackApiStore, StoredHandle
+from handler.ports.declarations import DeclarationStore
 
 Key: TypeAlias = tuple[Section, str]
 """A section, and the id of an entity in it."""
+
+
+class HandleStore(CloudstackApiStore, DeclarationStore, Protocol):
+    """The handles, and the revisions that say which of them are no more."""
 
 
 def new_uuid() -> str:
@@ -22,81 +28,106 @@ def new_uuid() -> str:
     return str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
 
 
-class Handles:
-    """Kept in memory as they are on disk; only the event loop writes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownHandles:
+    """The handles at one moment: whoever looks at them sees the same to the end."""
 
-    def __init__(self, store: CloudstackApiStore) -> None:
-        self._store = store
-        self._by_key: dict[Key, StoredHandle] = {}
-        self._by_uuid: dict[str, StoredHandle] = {}
-        self._turn = asyncio.Lock()
-        self._is_loaded = False
-        self.version = 0
-        """It grows with each change, for what is kept of answers."""
-
-    async def load(self) -> None:
-        """Read the store, once. Raises `StoreError`."""
-        if self._is_loaded:
-            return
-        async with self._turn:
-            if not self._is_loaded:
-                self._keep(await asyncio.to_thread(self._store.handles))
-                self._is_loaded = True
+    by_key: Mapping[Key, StoredHandle] = field(default_factory=lambda: MappingProxyType({}))
+    by_uuid: Mapping[str, StoredHandle] = field(default_factory=lambda: MappingProxyType({}))
+    version: int = 0
+    """It grows with each change, for what is kept of answers."""
 
     def of(self, key: Key) -> StoredHandle:
-        """Return the handle of an entity that has one (`cover`)."""
-        return self._by_key[key]
+        """Return the handle of an entity that has one (`Handles.cover`)."""
+        return self.by_key[key]
 
     def named(self, uuid: str) -> StoredHandle | None:
         """Return the handle with a UUID; ``None``: there is none."""
-        return self._by_uuid.get(uuid.lower())
+        return self.by_uuid.get(uuid.lower())
 
-    def has(self, keys: Collection[Key]) -> bool:
-        """Tell whether all entities have one."""
-        return self._by_key.keys() >= set(keys)
+    def changed(self, gone: Iterable[Key], new: Collection[StoredHandle]) -> KnownHandles:
+        """Return them without some, and with others."""
+        by_key, by_uuid = dict(self.by_key), dict(self.by_uuid)
+        for key in (*gone, *((handle.section, handle.id) for handle in new)):
+            old = by_key.pop(key, None)
+            if old is not None:
+                by_uuid.pop(old.uuid, None)
+        for handle in new:
+            by_key[handle.section, handle.id] = by_uuid[handle.uuid] = handle
+        return KnownHandles(by_key=by_key, by_uuid=by_uuid, version=self.version + 1)
 
-    async def cover(self, keys: Iterable[Key], now: Instant) -> None:
+
+class Handles:
+    """Kept in memory as they are on disk; only the event loop writes."""
+
+    def __init__(self, store: HandleStore) -> None:
+        self._store = store
+        self.turn = asyncio.Lock()
+        """Held while handles are written, and while an entity is declared that gets one of its own."""
+        self.known = KnownHandles()
+        self._revision: int | None = None
+        """Up to which revision of the declaration they are known; ``None``: they were not read."""
+
+    async def load(self, revision: int) -> None:
+        """Read the store, once; ``revision`` is the newest that is in force. Raises `StoreError`."""
+        if self._revision is not None:
+            return
+        async with self.turn:
+            if self._revision is None:
+                self.known = self.known.changed((), await asyncio.to_thread(self._store.handles))
+                self._revision = revision
+
+    async def cover(self, keys: Iterable[Key], revision: int, now: Instant) -> None:
         """Give a handle to each entity that has none: one of the file, or made over another interface.
+
+        Args:
+            keys: everything that is declared.
+            revision: the newest that led to it.
+            now: the wall clock's time.
 
         Raises:
             StoreError: they could not be written, and none was given.
         """
-        async with self._turn:
+        async with self.turn:
+            await self._forget_deleted(revision)
             fresh = [
                 StoredHandle(section=section, id=entity_id, uuid=new_uuid(), made_at=now)
                 for section, entity_id in keys
-                if (section, entity_id) not in self._by_key
+                if (section, entity_id) not in self.known.by_key
             ]
             if fresh:
                 await asyncio.to_thread(self._store.save_handles, fresh)
-                self._keep(fresh)
+                self.known = self.known.changed((), fresh)
 
-    async def save(self, handle: StoredHandle) -> None:
-        """Write a handle. Raises `StoreError`."""
-        async with self._turn:
-            await asyncio.to_thread(self._store.save_handles, (handle,))
-            self._forget((handle.section, handle.id))
-            self._keep((handle,))
+    async def begin(self, handle: StoredHandle, revision: int) -> None:
+        """Write the handle of an entity that was just made by a revision; ``turn`` is held. Raises `StoreError`."""
+        await self._forget_deleted(revision)
+        await self._save(handle)
 
-    async def note(self, key: Key, details: dict[str, str]) -> None:
+    async def note(self, key: Key, details: Mapping[str, str]) -> None:
         """Replace the details of an entity. Raises `StoreError`."""
-        if self.of(key).details != details:
-            await self.save(replace(self.of(key), details=details))
+        async with self.turn:
+            known = self.known.of(key)
+            if known.details != details:
+                await self._save(replace(known, details=details))
 
-    async def drop(self, key: Key) -> None:
-        """Forget the handle of an entity that is no more: its UUID is not given again. Raises `StoreError`."""
-        async with self._turn:
-            await asyncio.to_thread(self._store.delete_handle, *key)
-            self._forget(key)
+    async def _save(self, handle: StoredHandle) -> None:
+        await asyncio.to_thread(self._store.save_handles, (handle,))
+        self.known = self.known.changed((), (handle,))
 
-    def _keep(self, handles: Iterable[StoredHandle]) -> None:
-        for handle in handles:
-            self._by_key[handle.section, handle.id] = handle
-            self._by_uuid[handle.uuid] = handle
-        self.version += 1
-
-    def _forget(self, key: Key) -> None:
-        gone = self._by_key.pop(key, None)
-        if gone is not None:
-            self._by_uuid.pop(gone.uuid, None)
-        self.version += 1
+    async def _forget_deleted(self, revision: int) -> None:
+        """Forget handles of what revisions deleted, as the store did: an entity made again is another one."""
+        since = self._revision or 0
+        if revision <= since:
+            return
+        newest = await asyncio.to_thread(self._store.entity_revisions, revision - since + 1)
+        gone = {
+            (Section(change.key[0]), change.key[1])
+            for each in newest
+            if since < each.number <= revision
+            for change in each.changes
+            if change.after is None
+        }
+        if gone & self.known.by_key.keys():
+            self.known = self.known.changed(gone, ())
+        self._revision = revision

@@ -11,7 +11,7 @@ from config.model.catalogue import Condition, Policy
 from config.model.sections import Section
 from config.units import ConditionId, GroupId, PolicyId
 from handler.cloudstack_api import conditions
-from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
@@ -62,8 +62,8 @@ async def create(call: Call) -> JobResult:
         "quiet_time": f"{_QUIET_TIME if quiet_time is None else quiet_time}s",
     }
     name = arguments.text("name") or f"{action.lower()} {new_uuid()[:8]}"
-    key = await call.changes.make(Section.POLICIES, name, body, {})
-    return JobResult(key=key, uuid=view.uuid(key), name=name)
+    made = await call.changes.make(Section.POLICIES, name, body, {})
+    return begun(made, name)
 
 
 async def update(call: Call) -> JobResult:

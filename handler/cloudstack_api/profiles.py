@@ -11,7 +11,7 @@ from config.document.places import Plain
 from config.model.catalogue import CloudstackRecipe, Group
 from config.model.sections import Section
 from config.units import ProfileId
-from handler.cloudstack_api.call import Call, JobResult, ListResult, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
 from handler.cloudstack_api.deploying import deploy_keys, shown_deploy_parameters
 from handler.cloudstack_api.faults import unknown_id, wrong
 from handler.cloudstack_api.handles import Key, new_uuid
@@ -78,8 +78,8 @@ async def create(call: Call) -> JobResult:
     details = {GRACE: _USUAL_GRACE}
     _write(call, body, details)
     name = f"{arguments.need('templateid')[:30]} {new_uuid()[:8]}"
-    key = await call.changes.make(Section.PROFILES, name, body, details)
-    return JobResult(key=key, uuid=view.uuid(key), name=name)
+    made = await call.changes.make(Section.PROFILES, name, body, details)
+    return begun(made, name)
 
 
 async def update(call: Call) -> JobResult:

@@ -22,7 +22,7 @@ from handler.cloudstack_api.owners import is_root_admin
 from handler.cloudstack_api.parameters import PAGE_AT_MOST, Arguments, Command, lowered, page_of, read
 from handler.cloudstack_api.rendering import RenderedAnswer, Shown, answer, fault_answer, listed, shown_failure
 from handler.cloudstack_api.signatures import is_signed, is_timely, named
-from handler.cloudstack_api.view import AnswerCache, View, keys_in
+from handler.cloudstack_api.view import AnswerCache, View, is_in, keys_in
 from handler.engine.declared import Declaration
 from handler.engine.engine import Engine
 from handler.identity.actors import Actor
@@ -160,6 +160,7 @@ class CloudstackCommands:
         name = arguments.command.name.lower()
         if name in _ACTS:
             async with self._turn:
+                await self._cover()  # while this waited, other interfaces may have declared something
                 return await self._job(self._call(api, arguments, by))
         call = self._call(api, arguments, by)
         match name:
@@ -196,9 +197,10 @@ class CloudstackCommands:
             return {"jobid": await self._jobs.keep(command, by, fault, shown_failure(fault))}
         await self._cover()
         result: Shown = {"success": True}
-        if not done.is_gone:
+        view = self._call_view(call)
+        if not done.is_gone and is_in(view.declared, *done.key):
             section, entity_id = done.key
-            result = {command.entity: _SHOWN[section](self._call_view(call), entity_id)}
+            result = {command.entity: _SHOWN[section](view, entity_id)}
         job = await self._jobs.keep(command, by, done, result)
         return {"id": done.uuid, "jobid": job} if command.makes else {"jobid": job}
 
@@ -220,7 +222,7 @@ class CloudstackCommands:
         return View(
             by=by,
             declared=declared,
-            handles=self._handles,
+            handles=self._handles.known,
             users=self._operations.users.known,
             api=api,
             runtimes=self._engine.runtimes,
@@ -229,17 +231,16 @@ class CloudstackCommands:
 
     def _last_shown(self, declared: Declaration) -> AnswerCache:
         """Return what is kept of the last answers, as long as nothing has changed that they show."""
-        of = declared, self._handles.version
+        of = declared, self._handles.known.version
         if self._kept_of is None or self._kept_of[0] is not declared or self._kept_of[1] != of[1]:
             self._kept, self._kept_of = AnswerCache(), of
         return self._kept
 
     async def _cover(self) -> None:
-        """Have every declared entity known to clients."""
-        await self._handles.load()
-        declared = self._engine.declared()
-        if self._covered is not declared:
-            await self._handles.cover(keys_in(declared), self._operations.now())
+        """Have every declared entity known to clients, also what is declared while others are written down."""
+        await self._handles.load(self._engine.declared().revision)
+        while (declared := self._engine.declared()) is not self._covered:
+            await self._handles.cover(keys_in(declared), declared.revision, self._operations.now())
             self._covered = declared
 
 

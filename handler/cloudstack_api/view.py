@@ -12,7 +12,7 @@ from config.model.cloudstack_api import CloudstackApi
 from config.model.sections import Section
 from config.units import ROOT_ACCOUNT, AccountId, GroupId, Instant
 from handler.cloudstack_api.faults import unknown_id
-from handler.cloudstack_api.handles import Handles, Key
+from handler.cloudstack_api.handles import Key, KnownHandles
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
 from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.rendering import RenderedFields, Shown
@@ -42,7 +42,7 @@ class View:
 
     by: Actor
     declared: Declaration
-    handles: Handles
+    handles: KnownHandles
     users: KnownUsers
     api: CloudstackApi
     runtimes: Mapping[GroupId, GroupRuntime]

@@ -60,10 +60,6 @@ class CloudstackApiStore(Protocol):
         """Insert or replace handles, in one transaction."""
         ...
 
-    def delete_handle(self, section: Section, id: str) -> None:
-        """Delete the handle of an entity that is no more."""
-        ...
-
     def save_job(self, job: StoredJob, since: Instant) -> None:
         """Write a job, and delete those that ended before ``since``."""
         ...

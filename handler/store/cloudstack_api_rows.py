@@ -51,6 +51,12 @@ _JOB = tuple(field.name for field in fields(StoredJob))
 _ENDED = cloudstack_jobs.c.ended_at
 
 
+def drop_handle(connection: Connection, section: Section, id: str) -> None:
+    """Delete the handle of an entity that is deleted, in the transaction that does it."""
+    gone = (cloudstack_handles.c.section == section) & (cloudstack_handles.c.id == id)
+    connection.execute(delete(cloudstack_handles).where(gone))
+
+
 class CloudstackApiRows(StoreSession):
     """What CloudStack's query API keeps."""
 
@@ -70,11 +76,6 @@ class CloudstackApiRows(StoreSession):
                 )
 
         self._writer.do(write)
-
-    def delete_handle(self, section: Section, id: str) -> None:
-        """Delete the handle of an entity that is no more."""
-        gone = (cloudstack_handles.c.section == section) & (cloudstack_handles.c.id == id)
-        self._writer.do(lambda connection: connection.execute(delete(cloudstack_handles).where(gone)))
 
     def save_job(self, job: StoredJob, since: Instant) -> None:
         """Write a job, and delete those that ended before ``since``."""

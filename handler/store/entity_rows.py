@@ -9,6 +9,7 @@ from sqlalchemy import Column, Connection, Integer, Table, Text, delete, insert
 from config.document.entities import Entity
 from config.model.sections import Section
 from handler.ports.declarations import EntityChange, EntityRevision
+from handler.store.cloudstack_api_rows import drop_handle
 from handler.store.columns import METADATA, NUMBER, SECONDS, JsonColumn, Word
 from handler.store.rows import named
 from handler.store.schema import every
@@ -43,13 +44,14 @@ _REVISION = tuple(field.name for field in fields(EntityRevision))
 
 
 def write_revision(connection: Connection, revision: EntityRevision) -> None:
-    """Write a revision, and the entities as it leaves them."""
+    """Write a revision, and the entities as it leaves them: one that is made again later has another UUID."""
     connection.execute(insert(entity_revisions).values({name: getattr(revision, name) for name in _REVISION}))
     for change in revision.changes:
         section, name = change.key
         if change.after is None:
             gone = (entities.c.section == Section(section)) & (entities.c.id == name)
             connection.execute(delete(entities).where(gone))
+            drop_handle(connection, Section(section), name)
         else:
             _WRITE.write(connection, {name: getattr(change.after, name) for name in _ENTITY})
 

@@ -39,8 +39,8 @@ async def made(by: Caller, **more: object) -> dict[str, Any]:
 
 async def cloud_of(scene: ApiScene, profile: dict[str, Any]) -> str:
     handles = Handles(scene.up.engine.parts.store)
-    await handles.load()
-    handle = handles.named(profile["id"])
+    await handles.load(0)
+    handle = handles.known.named(profile["id"])
     assert handle is not None
     declared = scene.up.operations.declarations.one(Section.PROFILES, handle.id).declared
     return str(declared["cloud"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from config.document.entities import Entity
 from config.model.sections import Section
 from handler.ports.cloudstack_api import StoredHandle, StoredJob
+from handler.ports.declarations import DeclaredOverApi, EntityChange, EntityRevision
 from handler.store.sqlite import SqliteStore
 from tests.support.filled import filled
 from tests.support.store import at
@@ -20,7 +22,10 @@ def test_a_handle_is_replaced_by_a_newer_one_and_goes_with_its_entity(store: Sql
     store.save_handles((replace(HANDLE, details={}),))
     assert store.handles() == (other, replace(HANDLE, details={}))
 
-    store.delete_handle(Section.GROUPS, "web")
+    web = Entity(section=Section.GROUPS, id="web", name="web", text="{}", revision=1)
+    gone = EntityChange(key=web.key, before=web, after=None)
+    revision = EntityRevision(number=2, at=at(2), by="ada", origin="socket", changes=(gone,))
+    store.declare((), at(2), over=DeclaredOverApi(revision=revision))
     assert store.handles() == (other,)
 
 

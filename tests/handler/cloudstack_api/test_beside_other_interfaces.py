@@ -1,0 +1,133 @@
+"""Clients of CloudStack's query API beside those of other interfaces, which declare, change and delete the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.model.sections import Section
+from config.units import GroupId
+from handler.cloudstack_api import changes
+from handler.identity.actors import local
+from handler.operations.declaration_operations import Declare, DeleteDeclared
+from handler.operations.registry import perform
+from handler.operations.size_operations import ScaleGroup
+from tests.support.cloudstack_api import ApiFault, ApiScene, a_bed, serving
+
+ADA = local("ada")
+OID = "1.3.6.1.4.1.2021.11.9.0"
+
+
+def played(folder: Path, play: Callable[[ApiScene], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        async with serving(a_bed(folder)) as scene:
+            await play(scene)
+
+    asyncio.run(run())
+
+
+async def elsewhere(scene: ApiScene, operation: Any) -> Any:
+    """Perform an operation as the command line does."""
+    return await perform(scene.up.operations, operation, ADA)
+
+
+def id_of(scene: ApiScene, section: Section, name: str = "") -> str:
+    """The id of what was declared last in a section over any API, or of the entity with a name."""
+    known = scene.up.engine.declared().entities.values()
+    own = [each for each in known if each.section is section and name in {"", each.name}]
+    return max(own, key=lambda each: each.revision).id
+
+
+async def remade(scene: ApiScene) -> str:
+    """A counter that a client made, and that was then deleted and made again elsewhere; the client's id."""
+    made = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
+    await elsewhere(scene, DeleteDeclared(section=Section.COUNTERS, id=id_of(scene, Section.COUNTERS)))
+    await elsewhere(scene, Declare(section=Section.COUNTERS, name="cpu", declared={"push": "CPU"}))
+    return str(made["id"])
+
+
+async def is_another_one(scene: ApiScene, before: str) -> None:
+    (now,) = await scene.admin.listed("listCounters", name="cpu")
+    assert now["id"] != before
+    assert (now["source"], now["value"]) == ("PUSH", "CPU")
+    with pytest.raises(ApiFault, match="or entity does not exist"):
+        await scene.admin.listed("listCounters", id=before)
+
+
+def test_what_is_deleted_elsewhere_and_made_again_is_another_entity(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        await is_another_one(scene, await remade(scene))
+        await scene.admin.done("deleteCounter", id=(await scene.admin.listed("listCounters", name="cpu"))[0]["id"])
+        again = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
+        assert [each["id"] for each in await scene.admin.listed("listCounters", name="cpu")] == [again["id"]]
+
+    played(tmp_path, play)
+
+
+def test_what_is_made_again_elsewhere_is_another_entity_after_a_restart_too(tmp_path: Path) -> None:
+    bed = a_bed(tmp_path)
+
+    async def first() -> str:
+        async with serving(bed) as scene:
+            return await remade(scene)
+
+    async def second(before: str) -> None:
+        async with serving(bed) as scene:
+            await is_another_one(scene, before)
+
+    asyncio.run(second(asyncio.run(first())))
+
+
+def test_a_command_that_waits_for_its_turn_knows_what_was_declared_meanwhile(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        async with scene.commands._turn:
+            waits = asyncio.create_task(scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID))
+            await elsewhere(scene, Declare(section=Section.COUNTERS, name="orders", declared={"push": "ORDERS"}))
+        assert (await waits)["name"] == "cpu"
+
+    played(tmp_path, play)
+
+
+def test_a_list_under_way_shows_what_is_deleted_meanwhile(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        group = await scene.group()
+        web = scene.up.engine.runtimes[GroupId(id_of(scene, Section.GROUPS))]
+        await scene.up.until(lambda: web.state.desired is not None)
+        await elsewhere(scene, ScaleGroup(group=web.id, size=2))
+        jobs: Any = scene.commands._jobs
+        own = jobs.own
+
+        async def meanwhile(*asked: Any) -> Any:
+            jobs.own = own
+            await scene.admin.done("deleteAutoScaleVmGroup", id=group["id"], cleanup=True)
+            return await own(*asked)
+
+        jobs.own = meanwhile
+        shown = await scene.admin.listed("listEvents", type="AUTOSCALEVMGROUP.SCALEUP")
+        assert {each["resourceid"] for each in shown} == {group["id"]}
+
+    played(tmp_path, play)
+
+
+def test_a_list_beside_the_making_of_an_entity_shows_the_id_that_its_maker_gets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(scene: ApiScene) -> None:
+        lists: list[asyncio.Task[Any]] = []
+
+        async def declared(*asked: Any) -> Any:
+            done = await perform(*asked)
+            if isinstance(asked[1], Declare):
+                lists.append(asyncio.create_task(scene.admin.listed("listCounters", name="cpu")))
+                await asyncio.wait(lists, timeout=0.3)
+            return done
+
+        monkeypatch.setattr(changes, "perform", declared)
+        made = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
+        assert [each["id"] for each in await lists[0]] == [made["id"]]
+
+    played(tmp_path, play)
