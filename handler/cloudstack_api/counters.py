@@ -82,7 +82,8 @@ async def create(call: Call) -> JobResult:
     arguments, view = call.arguments, call.view
     name, source, value = arguments.need("name"), arguments.need("source").upper(), arguments.need("value")
     body, provider = body_of(source, value), provider_of(arguments.text("provider"), source, "create")
-    if any(shown(view, entity_id)["name"] == name for entity_id in view.ids(Section.COUNTERS)):
+    keys = ((Section.COUNTERS, entity_id) for entity_id in view.ids(Section.COUNTERS))
+    if any(view.name(key) == name and view.account(key) == view.by.account for key in keys):
         raise wrong(f"Counter with name {name} and value {value} already exists. ")
     details = {"source": source, "value": value, "provider": provider}
     made = await call.changes.make(Section.COUNTERS, name, body, details)

@@ -212,7 +212,7 @@ class CloudstackCommands:
         return Call(
             arguments=arguments,
             view=self._view(api, by),
-            changes=Changes(self._operations, self._handles, by),
+            changes=Changes(self._operations, self._handles, by, self._engine.declared),
             operations=self._operations,
             read_secret=self._engine.parts.inbox.read_secret,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeAlias, cast
 
@@ -191,12 +191,30 @@ def _refuse_taken(declared: Declaration, entities: Entities, account: AccountId,
 
 def _text(entities: Entities, account: AccountId, section: Section, body: Body, declared: Declaration) -> str:
     """Return a document as it is kept, with ids for display names. Raises as `made`."""
+    plain = cast("Mapping[str, Plain]", body)
+    canonical(plain)  # within bounds, before anything walks through it
+    return canonical(with_ids(section, plain, _reader(entities, account, declared)))
+
+
+def _reader(entities: Entities, account: AccountId, declared: Declaration) -> Callable[[Section, str], str]:
+    """Return what reads a reference of an account's: it returns the id for a display name, and an id as it is."""
 
     def id_of(named: Section, name: str) -> str:
         is_of_file = account == ROOT_ACCOUNT and (named.value, name) in declared.file.keys
         entity = None if is_of_file else _known(entities, account, named, name)
         return name if entity is None else entity.id
 
-    plain = cast("Mapping[str, Plain]", body)
-    canonical(plain)  # within bounds, before anything walks through it
-    return canonical(with_ids(section, plain, id_of))
+    return id_of
+
+
+def misread(declared: Declaration, account: AccountId, section: Section, body: Body) -> str:
+    """Return an id in a document that would be read as a display name of the account's; empty: there is none."""
+    id_of, found = _reader(declared.entities, account, declared), list[str]()
+
+    def looked_up(named: Section, name: str) -> str:
+        if id_of(named, name) != name:
+            found.append(name)
+        return name
+
+    with_ids(section, cast("Mapping[str, Plain]", body), looked_up)
+    return next(iter(found), "")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from config.model.sections import Section
-from config.units import GroupId
+from config.units import ROOT_DOMAIN, AccountId, GroupId
 from handler.cloudstack_api import changes
+from handler.identity.accounts import AccountQuota
 from handler.identity.actors import local
 from handler.operations.declaration_operations import Declare, DeleteDeclared
 from handler.operations.registry import perform
@@ -129,5 +130,23 @@ def test_a_list_beside_the_making_of_an_entity_shows_the_id_that_its_maker_gets(
         monkeypatch.setattr(changes, "perform", declared)
         made = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
         assert [each["id"] for each in await lists[0]] == [made["id"]]
+
+    played(tmp_path, play)
+
+
+def test_a_counter_is_the_one_that_a_client_names_also_where_another_bears_its_id_as_a_name(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        accounts = scene.up.operations.users.known.accounts
+        shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(), ("counters.load",))
+        sam = await scene.user("sam", account=shop.id)
+        own = Declare(section=Section.COUNTERS, name="load", declared={"push": "OTHER"}, account=shop.id)
+        await elsewhere(scene, own)
+        counters = {each["value"]: each["id"] for each in await sam.listed("listCounters", listall=True)}
+        wanted = {"relationaloperator": "GT", "threshold": 1}
+        made = await sam.done("createCondition", counterid=counters["OTHER"], **wanted)
+        assert made["counterid"] == counters["OTHER"]
+
+        with pytest.raises(ApiFault, match="431: load is the display name of an entity of the account shop, too"):
+            await sam.done("createCondition", counterid=counters["LOAD"], **wanted)
 
     played(tmp_path, play)

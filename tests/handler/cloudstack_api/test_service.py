@@ -11,13 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from config.model.sections import Section
 from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.cloudstack_api import service
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
 from handler.identity.accounts import AccountQuota
+from handler.identity.actors import local
 from handler.identity.rights import UserRole
 from handler.ingest.request_rates import Rate
+from handler.operations.declaration_operations import Declare
+from handler.operations.registry import perform
 from tests.support.cloudstack_api import (
     RULE,
     TEXT,
@@ -173,6 +177,62 @@ def test_jobs_events_and_members_are_those_of_the_callers_account_unless_all_are
             assert (await _refused(sam, "listAsyncJobs", startdate="soon")).code == 431
             assert await scene.admin.listed("listVirtualMachines") != []
             assert await sam.listed("listVirtualMachines", listall=True) == []
+
+    asyncio.run(play())
+
+
+def test_who_may_not_declare_an_entity_may_not_name_it_or_write_details_of_it(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            group = await scene.group(name="web")
+            of: dict[str, object] = {"resourceid": group["id"], "resourcetype": "AutoScaleVmGroup"}
+            await scene.admin.done("addResourceDetail", **of, **{"details[0].key": "tier", "details[0].value": "gold"})
+            vera = await scene.user("vera", UserRole.VIEWER)
+            for command, given in (
+                ("updateAutoScaleVmGroup", {"id": group["id"], "name": "mine"}),
+                ("addResourceDetail", {**of, "details[0].key": "tier", "details[0].value": "lead"}),
+                ("removeResourceDetail", of),
+            ):
+                assert (await _refused(vera, command, **given)).code == 401
+            assert [each["name"] for each in await vera.listed("listAutoScaleVmGroups", id=group["id"])] == ["web"]
+            assert [each["value"] for each in await vera.listed("listResourceDetails", **of)] == ["gold"]
+            rows = [row.fields for row in scene.up.store.audit_after(0, 1000)]
+            noted = [(row["who"], row["result"]) for row in rows if row["act"] == "note_for_cloudstack"]
+            assert noted == [("ada", "asked"), ("ada", "done"), *[("vera", "forbidden")] * 3]
+
+    asyncio.run(play())
+
+
+def test_an_admin_changes_the_profile_of_another_account_in_its_place(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            accounts = scene.up.operations.users.known.accounts
+            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(), ("clouds.prod",))
+            sam = await scene.user("sam", account=shop.id)
+            made = await sam.done("createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="small", templateid="t-1")
+
+            await scene.admin.done("updateAutoScaleVmProfile", id=made["id"], templateid="t-2", expungevmgraceperiod=30)
+
+            (found,) = await sam.listed("listAutoScaleVmProfiles")
+            assert (found["id"], found["templateid"], found["expungevmgraceperiod"]) == (made["id"], "t-2", 30)
+            profiles = [key for key in scene.up.engine.declared().entities if key[0] == "profiles"]
+            assert len(profiles) == 1
+
+    asyncio.run(play())
+
+
+def test_a_counter_of_another_account_takes_no_name_away(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            accounts = scene.up.operations.users.known.accounts
+            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota())
+            by = local("ada")
+            own = Declare(section=Section.COUNTERS, name="cpu", declared={"push": "CPU"}, account=shop.id)
+            await perform(scene.up.operations, own, by)
+
+            made = await scene.admin.done("createCounter", name="cpu", source="SNMP", value="1.3.6.1.4.1.2021.11.9.0")
+
+            assert made["name"] == "cpu"
 
     asyncio.run(play())
 
