@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Generic, TypeVar, overload
 
 from config.model.access import SecretRef
 from config.model.sections import Section
@@ -16,6 +16,8 @@ from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import owned
 from handler.operations.facade import Operations
 from handler.ports.cloudstack_api import StoredHandle
+
+_Kept = TypeVar("_Kept")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +53,14 @@ class ListResult:
     objects: Sequence[Shown]
 
 
-class Lazily(Sequence[Shown]):
+class Lazily(Sequence[Shown], Generic[_Kept]):
     """Objects that are made when they are looked at: of a long list, those of one page."""
 
-    def __init__(self, ids: Sequence[str], shown: Callable[[str], Shown]) -> None:
-        self._ids, self._shown = ids, shown
+    def __init__(self, kept: Sequence[_Kept], shown: Callable[[_Kept], Shown]) -> None:
+        self._kept, self._shown = kept, shown
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._kept)
 
     @overload
     def __getitem__(self, place: int) -> Shown: ...
@@ -66,8 +68,8 @@ class Lazily(Sequence[Shown]):
     def __getitem__(self, place: slice) -> Sequence[Shown]: ...
     def __getitem__(self, place: int | slice) -> Shown | Sequence[Shown]:
         if isinstance(place, slice):
-            return [self._shown(entity_id) for entity_id in self._ids[place]]
-        return self._shown(self._ids[place])
+            return [self._shown(each) for each in self._kept[place]]
+        return self._shown(self._kept[place])
 
 
 def changeable(call: Call, section: Section) -> Key:

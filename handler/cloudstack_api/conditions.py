@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from config.model.catalogue import Compare, Condition
@@ -10,7 +11,7 @@ from config.model.sections import Section
 from config.model.where import dotted
 from config.units import ConditionId, PolicyId
 from handler.cloudstack_api import counters
-from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import in_use, wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
@@ -96,7 +97,7 @@ async def listed(call: Call) -> ListResult:
     counter = view.wanted(arguments, "counterid", Section.COUNTERS)
     if counter is not None:
         ids = [entity_id for entity_id in ids if counter in view.catalogue.conditions[ConditionId(entity_id)].counters]
-    return ListResult(kind="condition", objects=[shown(view, entity_id) for entity_id in ids])
+    return ListResult(kind="condition", objects=Lazily(ids, partial(shown, view)))
 
 
 def _refuse_unoffered(view: View, counter: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from config.document.places import Plain
@@ -11,7 +12,7 @@ from config.model.catalogue import Condition, Policy
 from config.model.sections import Section
 from config.units import ConditionId, GroupId, PolicyId
 from handler.cloudstack_api import conditions
-from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
+from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import wrong
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import refuse_another_owner
@@ -113,14 +114,9 @@ async def listed(call: Call) -> ListResult:
         action = _action(arguments)
         ids = [entity_id for entity_id in ids if action_of(view.catalogue.policies[PolicyId(entity_id)]) == action]
     name = arguments.text("name")
-    return ListResult(
-        kind="autoscalepolicy",
-        objects=[
-            shown(view, entity_id)
-            for entity_id in ids
-            if name is None or view.name((Section.POLICIES, entity_id)) == name
-        ],
-    )
+    if name is not None:
+        ids = [entity_id for entity_id in ids if view.name((Section.POLICIES, entity_id)) == name]
+    return ListResult(kind="autoscalepolicy", objects=Lazily(ids, partial(shown, view)))
 
 
 def _action(arguments: Arguments) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias, cast
 
@@ -24,15 +24,33 @@ Body: TypeAlias = Mapping[str, object]
 Entities: TypeAlias = Mapping[Where, Entity]
 
 
+class _Entries(Mapping[str, Mapping[str, Plain]]):
+    """The documents of a section by id. Each is read when it is looked at: there are thousands, and one is wanted."""
+
+    def __init__(self, declared: Declaration, section: Section) -> None:
+        of_file = declared.file.data.get(section.value)
+        self._of_file = of_file if isinstance(of_file, dict) else {}
+        self._of_api, self._section = declared.entities, section.value
+
+    def __getitem__(self, id: str) -> Mapping[str, Plain]:
+        found = self._of_file.get(id)
+        return found if isinstance(found, dict) else self._of_api[self._section, id].body
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(self._of_file.get(str(id)), dict) or (self._section, id) in self._of_api
+
+    def __iter__(self) -> Iterator[str]:
+        of_api = dict.fromkeys(name for section, name in self._of_api if section == self._section)
+        yield from of_api
+        yield from (name for name, entry in self._of_file.items() if isinstance(entry, dict) and name not in of_api)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def entries(declared: Declaration, section: Section) -> Mapping[str, Mapping[str, Plain]]:
     """Return the documents of a section by id: the file's, and those of the API."""
-    of_file = declared.file.data.get(section.value)
-    found: dict[str, Mapping[str, Plain]] = {
-        entity.id: entity.body for entity in declared.entities.values() if entity.section is section
-    }
-    if isinstance(of_file, dict):
-        found.update((name, entry) for name, entry in of_file.items() if isinstance(entry, dict))
-    return found
+    return _Entries(declared, section)
 
 
 def require(declared: Declaration, section: Section, id: str) -> None:

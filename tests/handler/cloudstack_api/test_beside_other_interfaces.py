@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from config.document import entities
 from config.model.sections import Section
 from config.units import ROOT_DOMAIN, AccountId, GroupId
 from handler.cloudstack_api import changes
 from handler.identity.accounts import AccountQuota
 from handler.identity.actors import local
-from handler.operations.declaration_operations import Declare, DeleteDeclared
+from handler.operations.declaration_operations import ApplyDeclarations, Declare, DeleteDeclared
 from handler.operations.registry import perform
 from handler.operations.size_operations import ScaleGroup
 from tests.support.cloudstack_api import ApiFault, ApiScene, a_bed, serving
@@ -148,5 +151,25 @@ def test_a_counter_is_the_one_that_a_client_names_also_where_another_bears_its_i
 
         with pytest.raises(ApiFault, match="431: load is the display name of an entity of the account shop, too"):
             await sam.done("createCondition", counterid=counters["LOAD"], **wanted)
+
+    played(tmp_path, play)
+
+
+def test_a_list_reads_each_document_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(scene: ApiScene) -> None:
+        counters = {f"c{number}": {"push": f"C{number}"} for number in range(40)}
+        conditions = {f"d{number}": {"counter": f"c{number}", "above": 1} for number in range(40)}
+        sections: Any = {Section.COUNTERS: counters, Section.CONDITIONS: conditions}
+        await elsewhere(scene, ApplyDeclarations(sections=sections))
+        await scene.admin.listed("listCounters")
+        read: list[str] = []
+
+        def loads(text: str) -> Any:
+            read.append(text)
+            return json.loads(text)
+
+        monkeypatch.setattr(entities, "json", SimpleNamespace(loads=loads, dumps=json.dumps))
+        await scene.admin.listed("listConditions")
+        assert len(read) == 40
 
     played(tmp_path, play)
