@@ -9,7 +9,7 @@ from typing import Final
 from config.document.places import Plain
 from config.model.sections import Section
 from handler.cloudstack_api.call import Call, JobResult, ListResult, begun, changeable, ended
-from handler.cloudstack_api.faults import in_use, wrong
+from handler.cloudstack_api.faults import CloudstackFault, in_use, wrong
 from handler.cloudstack_api.relations import refuse_used
 from handler.cloudstack_api.rendering import Shown
 from handler.cloudstack_api.view import View
@@ -65,9 +65,8 @@ def provider_of(name: str | None, source: str, act: str) -> str:
 def shown(view: View, entity_id: str) -> Shown:
     """Return the fields of a counter."""
     key = Section.COUNTERS, entity_id
-    body, details = entries(view.declared, Section.COUNTERS)[entity_id], view.handle(key).details
-    source, value = _source_of(body)
-    source, value = details.get("source", source), details.get("value", value)
+    details = view.handle(key).details
+    source, value = _source_of(entries(view.declared, Section.COUNTERS)[entity_id], details)
     return {
         "id": view.uuid(key),
         "name": view.name(key),
@@ -118,8 +117,17 @@ async def listed(call: Call) -> ListResult:
     )
 
 
-def _source_of(body: Mapping[str, Plain]) -> tuple[str, str]:
-    """Return the source and the value of a counter of the file."""
+def _source_of(body: Mapping[str, Plain], details: Mapping[str, str]) -> tuple[str, str]:
+    """Return the source and the value of a counter: as a client gave them, unless it measures something else now."""
+    found, given = _measured(body), (details.get("source", ""), details.get("value", ""))
+    try:
+        return given if _measured(body_of(*given)) == found else found
+    except CloudstackFault:
+        return found
+
+
+def _measured(body: Mapping[str, object]) -> tuple[str, str]:
+    """Return the source and the value that a document itself has."""
     names = {key: name for name, key in _KEYS.items()}
     for key, value in body.items():
         if key in _SOURCE_KEYS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterable
 from typing import Final
 
 from config.model.sections import Section
@@ -29,21 +30,36 @@ async def listed(arguments: Arguments, view: View, jobs: Jobs, store: Cloudstack
         CloudstackFault: a time is none.
         StoreError: the store cannot be read.
     """
-    begin, end = time_given(arguments, "startdate"), time_given(arguments, "enddate")
+    begin, end = time_given(arguments, "startdate"), time_given(arguments, "enddate", is_end=True)
     moves = await asyncio.to_thread(store.size_changes, Instant(now - KEPT), _MOST)
+    own = await jobs.own(arguments, view)
+    objects = await asyncio.to_thread(_asked, arguments, view, [*own, *moves], begin, end)
+    return ListResult(kind="event", objects=objects)
+
+
+def _asked(
+    arguments: Arguments,
+    view: View,
+    found: Iterable[StoredJob | Event],
+    begin: Instant | None,
+    end: Instant | None,
+) -> list[Shown]:
+    """Return the events that a request asks for. They may be thousands: it is no work for the event loop."""
     groups = {*view.owned(arguments, Section.GROUPS)}
-    found = [_of_job(view, job) for job in await jobs.own(arguments, view)]
-    found += [_of_move(view, move) for move in moves if move.group in groups]
-    found.sort(key=lambda event: str(event["created"]), reverse=True)
-    objects = [
+    shown = [
+        _of_job(view, each) if isinstance(each, StoredJob) else _of_move(view, each)
+        for each in found
+        if isinstance(each, StoredJob) or each.group in groups
+    ]
+    shown.sort(key=lambda event: str(event["created"]), reverse=True)
+    return [
         event
-        for event in found
+        for event in shown
         if all(arguments.text(name) in {None, event.get(name)} for name in ("id", "type", "level", "resourceid"))
         and (begin is None or str(event["created"]) >= shown_time(begin))
         and (end is None or str(event["created"]) <= shown_time(end))
         and (arguments.text("keyword") or "").lower() in str(event["description"]).lower()
     ]
-    return ListResult(kind="event", objects=objects)
 
 
 def type_of(command: str) -> str:

@@ -76,7 +76,7 @@ def interval_of(arguments: Arguments, before: int) -> int:
     return interval
 
 
-def policies_of(view: View, arguments: Arguments, way: str, interval: int) -> Sequence[str]:
+def policies_of(view: View, arguments: Arguments, way: str, interval: float) -> Sequence[str]:
     """Return the ids of the policies for one direction."""
     parameter, action = f"scale{way}policyids", f"SCALE{way.upper()}"
     uuids = arguments.many(parameter) or ()
@@ -91,33 +91,42 @@ def policies_of(view: View, arguments: Arguments, way: str, interval: int) -> Se
     return ids
 
 
-def _refuse_short(duration: float, interval: int) -> None:
+def _refuse_short(duration: float, interval: float) -> None:
     if duration < interval:
         raise wrong(
-            f"duration : {round(duration)} specified in a policy cannot be less than vm group's interval : {interval}"
+            f"duration : {round(duration)} specified in a policy cannot be less than vm group's interval : {interval:g}"
         )
 
 
 def updated(view: View, arguments: Arguments, group: Group) -> Mapping[str, Plain]:
-    """Return the document of a group with what a request gives."""
+    """Return the document of a group with what a request gives; all else stays as it is written."""
     body: dict[str, Plain] = dict(entries(view.declared, Section.GROUPS)[group.id])
     least, most = bounds_of(arguments, group)
-    interval = interval_of(arguments, round(group.interval))
-    kept = {
-        entity_id: policies.action_of(view.catalogue.policies[entity_id])
-        for entity_id in group.policies
-        if entity_id in group.named
-    }
-    named: list[Plain] = []
+    body |= {"min": least, "max": most}
+    given = None if arguments.number("interval") is None else interval_of(arguments, USUAL_INTERVAL)
+    named, others = _named(view, arguments, group, group.interval if given is None else given)
+    if given is not None:
+        body["interval"] = f"{given}s"
+        for policy in named:
+            _refuse_short(view.catalogue.policies[policy].duration, given)
+    if arguments.values.keys() & {"scaleuppolicyids", "scaledownpolicyids"}:
+        body["policies"] = [*named, *others]
+    return body
+
+
+def _named(
+    view: View, arguments: Arguments, group: Group, interval: float
+) -> tuple[Sequence[PolicyId], Sequence[PolicyId]]:
+    """Return the policies that add or remove, those of a direction replaced that a request gives; and all others."""
+    kept = [policy for policy in group.policies if policy in group.named]
+    does = {policy: policies.action_of(view.catalogue.policies[policy]) for policy in kept}
+    named: list[PolicyId] = []
     for way, action in (("up", policies.UP), ("down", policies.DOWN)):
         if arguments.many(f"scale{way}policyids") is not None:
-            named += policies_of(view, arguments, way, interval)
+            named += map(PolicyId, policies_of(view, arguments, way, interval))
         else:
-            named += [entity_id for entity_id, does in kept.items() if does == action]
-    others: list[Plain] = [entity_id for entity_id in group.named if kept.get(entity_id) is None]
-    for policy in named:
-        _refuse_short(view.catalogue.policies[PolicyId(str(policy))].duration, interval)
-    return {**body, "min": least, "max": most, "interval": f"{interval}s", "policies": [*named, *others]}
+            named += (policy for policy in kept if does[policy] == action)
+    return named, [policy for policy in group.named if does.get(policy) is None]
 
 
 def name_of(arguments: Arguments) -> str | None:

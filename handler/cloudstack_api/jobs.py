@@ -6,11 +6,12 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from config.model.sections import Section
 from config.units import AccountId, Instant, Seconds
-from handler.cloudstack_api.call import JobResult, ListResult
+from handler.cloudstack_api.call import JobResult, Lazily, ListResult
 from handler.cloudstack_api.faults import CloudstackFault, FaultCode, invalid, unknown_id
 from handler.cloudstack_api.handles import new_uuid
 from handler.cloudstack_api.owners import shown_owner, wanted_accounts
@@ -30,7 +31,9 @@ KINDS: Final = {
     Section.GROUPS: "AutoScaleVmGroup",
 }
 _MOST: Final = 5_000
-_FORMS: Final = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z")
+_DAY: Final = "%Y-%m-%d"
+_TO_ITS_END: Final[Seconds] = 86_399.0
+_FORMS: Final = (_DAY, "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S%z")
 _SUCCEEDED: Final = 1
 _FAILED: Final = 2
 
@@ -83,7 +86,7 @@ class Jobs:
         """Carry out listAsyncJobs."""
         begin = time_given(arguments, "startdate")
         found = [job for job in await self.own(arguments, view) if begin is None or job.made_at >= begin]
-        return ListResult(kind="asyncjobs", objects=[_shown(view, job) for job in found])
+        return ListResult(kind="asyncjobs", objects=Lazily(found, partial(_shown, view)))
 
     async def own(self, arguments: Arguments, view: View) -> list[StoredJob]:
         """Return the newest jobs of the accounts that a list is about, as far as the caller may see them."""
@@ -97,8 +100,10 @@ def is_own(view: View, job: StoredJob) -> bool:
     return job.user == view.by.name or view.by.grants.holds(AccountId(job.account))
 
 
-def time_given(arguments: Arguments, name: str) -> Instant | None:
+def time_given(arguments: Arguments, name: str, *, is_end: bool = False) -> Instant | None:
     """Return the instant that a parameter names; ``None``: it is not given.
+
+    A day alone is its beginning, or with ``is_end`` its end, as CloudStack has it.
 
     Raises:
         CloudstackFault: it is none.
@@ -111,7 +116,8 @@ def time_given(arguments: Arguments, name: str) -> Instant | None:
             found = datetime.strptime(text.replace("Z", "+0000"), form)  # noqa: DTZ007  # the form may have no offset
         except ValueError:
             continue
-        return Instant((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+        at = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        return Instant(at + _TO_ITS_END if is_end and form == _DAY else at)
     raise invalid(arguments.command.envelope, name, text[:100])
 
 

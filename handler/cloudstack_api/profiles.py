@@ -19,7 +19,7 @@ from handler.cloudstack_api.owners import refuse_another_owner
 from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.relations import groups_of_profile, refuse_running, refuse_used
 from handler.cloudstack_api.rendering import Shown
-from handler.cloudstack_api.snmp_access import AGENT_KEYS, agent_of, given_agent
+from handler.cloudstack_api.snmp_access import agent_of, given_agent, shown_agent
 from handler.cloudstack_api.view import View
 from handler.operations.declaration_proposals import entries
 
@@ -44,7 +44,7 @@ def shown(view: View, entity_id: str) -> Shown:
             "otherdeployparams": shown_deploy_parameters(recipe, () if zone is None else zone.networks),
             "userdata": _encoded(recipe.user_data) if recipe.user_data else None,
         }
-    agent = {name: details[name] for name in AGENT_KEYS if name in details}
+    agent = shown_agent(details, profile.snmp)
     return {
         "id": view.uuid(key),
         **fields,

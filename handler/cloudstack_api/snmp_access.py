@@ -8,7 +8,7 @@ from typing import Final
 
 from config.document.places import Plain
 from config.errors import TrimtabError
-from config.model.access import SecretRef
+from config.model.access import SecretRef, SnmpAccess
 from config.model.sections import Section
 from config.units import ProfileId
 from handler.cloudstack_api.call import Call
@@ -82,3 +82,9 @@ def _known(call: Call) -> Iterator[tuple[SecretRef, Plain]]:
         snmp, profile = body.get("snmp"), catalogue.profiles.get(ProfileId(entity_id))
         if isinstance(snmp, dict) and profile is not None and profile.snmp.community is not None:
             yield profile.snmp.community, snmp["community"]
+
+
+def shown_agent(details: Mapping[str, str], access: SnmpAccess) -> Mapping[str, str]:
+    """Return how agents are reached, as far as a client has said it: as it stands now. No secret is shown."""
+    now = {"snmpcommunity": None if access.community else _PUBLIC, "snmpport": str(access.port)}
+    return {name: value for name, value in now.items() if name in details and value is not None}

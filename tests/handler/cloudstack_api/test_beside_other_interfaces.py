@@ -17,10 +17,11 @@ from config.units import ROOT_DOMAIN, AccountId, GroupId
 from handler.cloudstack_api import changes
 from handler.identity.accounts import AccountQuota
 from handler.identity.actors import local
-from handler.operations.declaration_operations import ApplyDeclarations, Declare, DeleteDeclared
+from handler.operations.declaration_operations import ApplyDeclarations, Declare, DeleteDeclared, Redeclare
+from handler.operations.declaration_proposals import entries
 from handler.operations.registry import perform
 from handler.operations.size_operations import ScaleGroup
-from tests.support.cloudstack_api import ApiFault, ApiScene, a_bed, serving
+from tests.support.cloudstack_api import ZONE, ApiFault, ApiScene, a_bed, serving
 
 ADA = local("ada")
 OID = "1.3.6.1.4.1.2021.11.9.0"
@@ -86,6 +87,32 @@ def test_what_is_made_again_elsewhere_is_another_entity_after_a_restart_too(tmp_
     asyncio.run(second(asyncio.run(first())))
 
 
+def test_what_a_client_made_and_another_one_changed_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        snmp = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
+        cloud = await scene.admin.done("createCounter", name="used", source="CPU", value="VM.CPU.average.percentage")
+        profile = await scene.admin.done(
+            "createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="small", templateid="web",
+            counterparam="snmpcommunity=public&snmpport=1161",
+        )  # fmt: skip
+        section = Section.COUNTERS
+        await elsewhere(
+            scene, Redeclare(section=section, id=id_of(scene, section, "cpu"), declared={"snmp": f"{OID}.1"})
+        )
+        used = {"cloudstack": "cpuused", "range": [0, 90]}
+        await elsewhere(scene, Redeclare(section=section, id=id_of(scene, section, "used"), declared=used))
+        made = id_of(scene, Section.PROFILES)
+        body = dict(entries(scene.up.engine.declared(), Section.PROFILES)[made])
+        await elsewhere(scene, Redeclare(section=Section.PROFILES, id=made, declared={**body, "snmp": {"port": 1162}}))
+
+        counters = {each["id"]: each["value"] for each in await scene.admin.listed("listCounters", pagesize=-1)}
+        assert (counters[snmp["id"]], counters[cloud["id"]]) == (f"{OID}.1", "VM.CPU.average.percentage")
+        (found,) = await scene.admin.listed("listAutoScaleVmProfiles", id=profile["id"])
+        assert found["counterparam"] == {"snmpcommunity": "public", "snmpport": "1162"}
+
+    played(tmp_path, play)
+
+
 def test_a_command_that_waits_for_its_turn_knows_what_was_declared_meanwhile(tmp_path: Path) -> None:
     async def play(scene: ApiScene) -> None:
         async with scene.commands._turn:
@@ -133,6 +160,22 @@ def test_a_list_beside_the_making_of_an_entity_shows_the_id_that_its_maker_gets(
         monkeypatch.setattr(changes, "perform", declared)
         made = await scene.admin.done("createCounter", name="cpu", source="SNMP", value=OID)
         assert [each["id"] for each in await lists[0]] == [made["id"]]
+
+    played(tmp_path, play)
+
+
+def test_a_group_of_another_interface_keeps_what_a_change_of_its_bounds_does_not_name(tmp_path: Path) -> None:
+    async def play(scene: ApiScene) -> None:
+        body = {
+            "profile": "file-made", "balancers": [{"use": "edge", "port": 8080}], "min": 1, "max": 2,
+            "interval": "7500ms", "policies": ["more"],
+        }  # fmt: skip
+        await elsewhere(scene, Declare(section=Section.GROUPS, name="web", declared=body))
+        (group,) = await scene.admin.listed("listAutoScaleVmGroups", name="web")
+        await scene.admin.done("disableAutoScaleVmGroup", id=group["id"])
+        await scene.admin.done("updateAutoScaleVmGroup", id=group["id"], maxmembers=3)
+        now = entries(scene.up.engine.declared(), Section.GROUPS)[id_of(scene, Section.GROUPS)]
+        assert now == {**body, "max": 3}
 
     played(tmp_path, play)
 

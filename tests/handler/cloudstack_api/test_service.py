@@ -237,6 +237,17 @@ def test_a_counter_of_another_account_takes_no_name_away(tmp_path: Path) -> None
     asyncio.run(play())
 
 
+def test_a_day_alone_is_whole_as_the_end_of_a_time(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            await scene.admin.done("createCounter", name="cpu", source="SNMP", value="1.3.6.1.4.1.2021.11.9.0")
+            (event,) = await scene.admin.listed("listEvents", type="COUNTER.CREATE")
+            day = event["created"][:10]
+            assert await scene.admin.listed("listEvents", type="COUNTER.CREATE", startdate=day, enddate=day) == [event]
+
+    asyncio.run(play())
+
+
 async def _refused(caller: Caller, command: str, **given: object) -> ApiFault:
     with pytest.raises(ApiFault) as caught:
         await caller.done(command, **given)
