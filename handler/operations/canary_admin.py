@@ -102,6 +102,11 @@ class CanaryAdmin:
         """Return what is declared of what can be tuned of a group, by name."""
         return {each.name: each.text(each.today) for each in self._parameters(group)}
 
+    def are_declared(self, group: GroupId, values: Mapping[str, str]) -> bool:
+        """Tell whether values are what is declared. Raises `NoSuch` and `Refused`."""
+        known = {each.name: each for each in self._parameters(group)}
+        return all(name in known and known[name].read(text) == known[name].today for name, text in values.items())
+
     async def _own(self, group: GroupId, grants: Grants) -> Canary | None:
         runtime_of(self._engine, group)
         canary = (await asyncio.to_thread(self._engine.parts.store.canaries)).get(group)

@@ -49,10 +49,17 @@ class CanaryDays:
 
     async def _look(self, group: GroupId, canary: Canary, begin: Instant, end: Instant) -> None:
         try:
+            if canary.switches and self._canaries.are_declared(group, canary.values):
+                logs.say("canary", group=group, verdict=Verdict.SWITCH.value, because="its values are declared")
+                await self._canaries.save(group, None)  # applied, and the daemon ended before it wrote that down
+                return
             beside = self._canaries.declared(group)
             if beside != canary.beside:
                 canary = replace(canary, beside=beside, days=())
             answer = await self._operations.tuning.what_if(group, begin, end, canary.values, _ASKER)
+            if (now := self._canaries.declared(group)) != beside:
+                canary = replace(canary, beside=now, days=())
+                raise Refused("a value of the group was declared otherwise while the day was replayed")
         except (Refused, NoSuch) as error:
             after = compared(canary, end, None, str(error))
         else:

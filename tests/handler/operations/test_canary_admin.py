@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +17,7 @@ from handler.identity.grants import EVERYTHING
 from handler.operations.canary_days import CanaryDays
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
-from handler.operations.setting_operations import BeginCanary, EndCanary
+from handler.operations.setting_operations import ApplySettings, BeginCanary, EndCanary
 from handler.ports.canaries import Canary
 from handler.tuning.canary import Verdict
 from handler.tuning.outcomes import Outcome
@@ -36,9 +37,14 @@ class Replays:
 
     asked: list[Question] = field(default_factory=list)
     refusal: str = ""
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+    """Done during the next replay."""
 
     async def ask(self, person: str, question: Question) -> Answer:
         self.asked.append(question)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
         if self.refusal:
             raise Refused(self.refusal)
         declared = Outcome(hours=10.0, over=1.0, changes=4, reversals=1)
@@ -73,6 +79,24 @@ async def standing(up: Up) -> tuple[Canary, Verdict]:
     assert found.canary is not None
     assert found.judgement is not None
     return found.canary, found.judgement.verdict
+
+
+async def a_shop(up: Up) -> tuple[GroupId, str]:
+    """A group of the API, and the name of a value of its own that may be lowered by the daemon itself."""
+    sections = {
+        Section.CONDITIONS: {"hot": {"counter": "load", "above": 90}},
+        Section.POLICIES: {"grow": {"when": ["hot"], "add": 1, "quiet_time": "1h"}},
+        Section.GROUPS: {
+            "shop": {
+                "profile": "web", "balancers": [{"use": "side", "port": 8080}], "min": 0, "max": 2,
+                "interval": "1h", "policies": ["grow", "in"],
+            }
+        },
+    }  # fmt: skip
+    done = await up.operations.declarations.apply(ROOT_ACCOUNT, sections, ADA, dry_run=False)
+    shop = next(GroupId(change.key[1]) for change in done.changes if change.key[0] == "groups")
+    known = (await up.operations.settings.current(shop, EVERYTHING)).values
+    return shop, next(each for each in known if each.endswith(".above"))
 
 
 def test_whole_days_are_compared_once_over_restarts_and_the_better_setting_is_proposed(tmp_path: Path) -> None:
@@ -122,20 +146,7 @@ def test_it_applies_by_itself_only_what_the_api_owns_and_what_makes_no_scale_in_
         replays = replaying(up)
         with pytest.raises(Refused, match="only values of the API"):
             await begun(up, WEB, LOWER, switches=True)
-        sections = {
-            Section.CONDITIONS: {"hot": {"counter": "load", "above": 90}},
-            Section.POLICIES: {"grow": {"when": ["hot"], "add": 1, "quiet_time": "1h"}},
-            Section.GROUPS: {
-                "shop": {
-                    "profile": "web", "balancers": [{"use": "side", "port": 8080}], "min": 0, "max": 2,
-                    "interval": "1h", "policies": ["grow", "in"],
-                }
-            },
-        }  # fmt: skip
-        done = await up.operations.declarations.apply(ROOT_ACCOUNT, sections, ADA, dry_run=False)
-        shop = next(GroupId(change.key[1]) for change in done.changes if change.key[0] == "groups")
-        known = (await up.operations.settings.current(shop, EVERYTHING)).values
-        name = next(each for each in known if each.endswith(".above"))
+        shop, name = await a_shop(up)
         with pytest.raises(Refused, match="could make a scale-in easier"):
             await begun(up, shop, {name: "95"}, switches=True)
         both = {name: "70", "conditions.low.below": "10"}
@@ -155,3 +166,45 @@ def test_it_applies_by_itself_only_what_the_api_owns_and_what_makes_no_scale_in_
         assert [row["way"] for row in rows if row["who"] == "canary of ada"] == ["daemon", "daemon"]
 
     EngineBed(tmp_path, TEXT).run(scene)
+
+
+def test_a_value_that_is_declared_during_a_replay_is_not_replaced_by_what_was_compared_with_another(
+    tmp_path: Path,
+) -> None:
+    async def scene(up: Up) -> None:
+        replays = replaying(up)
+        shop, name = await a_shop(up)
+        await begun(up, shop, {name: "70"}, switches=True)
+        await days(up, 3)
+        replays.meanwhile = lambda: perform(up.operations, ApplySettings(group=shop, values={name: "95"}), ADA)
+
+        await days(up, 1)
+
+        assert (await up.operations.settings.current(shop, EVERYTHING)).values[name] == "95"
+        found = await up.operations.canaries.status(shop, EVERYTHING)
+        assert found.canary is not None
+        assert (found.canary.days, "while the day was replayed" in found.canary.problem) == ((), True)
+
+    EngineBed(tmp_path, TEXT).run(scene)
+
+
+def test_a_canary_whose_values_were_applied_as_the_daemon_ended_is_over(tmp_path: Path) -> None:
+    bed = EngineBed(tmp_path, TEXT)
+
+    async def first(up: Up) -> GroupId:
+        replaying(up)
+        shop, name = await a_shop(up)
+        await begun(up, shop, {name: "70"}, switches=True)
+        await days(up, 3)
+        await perform(up.operations, ApplySettings(group=shop, values={name: "70"}), ADA)  # and no more is written
+        return shop
+
+    async def second(up: Up) -> None:
+        replays = replaying(up)
+        await days(up, 1)
+        assert replays.asked == []
+        shop = next(each for each in up.engine.runtimes if each.startswith("shop"))
+        assert (await up.operations.canaries.status(shop, EVERYTHING)).canary is None
+
+    bed.run(first)
+    bed.run(second)
