@@ -36,6 +36,7 @@ from handler.ports.orchestrator import Launch
 
 _LOOK_AGAIN: Seconds = 5.0
 """Pause while a service is busy."""
+_STARTS = 3
 _TAKEN = frozenset({ServerState.RUNNING, ServerState.BUILDING, ServerState.PASSING})
 """States of nodes that a creation may take: parked and broken nodes are not touched."""
 
@@ -81,8 +82,8 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         self._lock = threading.Lock()
         self._quiet = quiet
         self._growing: dict[OneflowRecipe, Coalescer[MemberName, OpennebulaMachine]] = {}
-        self._started: set[int] = set()
-        """Machines that were off, and were started so that they can be removed."""
+        self._starts: dict[int, int] = {}
+        """How often machines that were off were started, so that they can be removed."""
 
     def standing(self, profile: Profile) -> int:
         """Return how many nodes of the role are not members: creations take these before OneFlow makes others.
@@ -284,13 +285,19 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
     def _terminate(self, machine: OpennebulaMachine, *, hard: bool) -> None:
         """Remove a machine, as OpenNebula's driver; but start one that is off first, and remove it at the next call.
 
-        While a node is off, its service is in WARNING. That ends when the node runs, not when it is deleted.
+        While a node is off, its service is in WARNING. That ends when the node runs, not when it is deleted. A start
+        that has no answer, or is refused for now, is tried again.
         """
-        if machine.state == POWEROFF and machine.id not in self._started:
-            self._started.add(machine.id)
-            self._client.ask("vm.action", "resume", machine.id)
+        tried = self._starts.get(machine.id, 0)
+        if machine.state != POWEROFF or tried >= _STARTS:
+            super()._terminate(machine, hard=hard)
             return
-        super()._terminate(machine, hard=hard)
+        self._starts[machine.id] = _STARTS  # then it is removed, whatever it does
+        try:
+            self._client.ask("vm.action", "resume", machine.id)
+        except Transient:
+            self._starts[machine.id] = tried + 1
+            raise
 
     def _about_service(self, service: Service) -> str:
         return about(self._declaration.id, service)

@@ -236,6 +236,29 @@ def test_what_is_off_is_started_once_and_then_removed_whatever_it_does(stage: On
     assert driver.find(launch.id.name) is None
 
 
+def test_a_start_that_is_not_carried_out_is_tried_again_a_few_times_before_a_node_is_removed(
+    stage: OneflowStage,
+) -> None:
+    driver, launches = stage.driver(), (stage.launch(1), stage.launch(2))
+    once, never = (stage.wire.vms[int(driver.create(launch).id)] for launch in launches)
+    for vm in (once, never):
+        vm.state, vm.lcm = POWEROFF, 0
+
+    stage.wire.script("vm.action", answered(b"", status=503))
+    with pytest.raises(Transient):
+        driver.destroy(launches[0].id.name, grace=30.0)
+    for calls in (["resume"], ["resume", "terminate"]):
+        driver.destroy(launches[0].id.name, grace=30.0)
+        assert once.calls == calls
+
+    stage.wire.script("vm.action", *[answered(b"", status=503)] * 3)
+    for _ in range(3):
+        with pytest.raises(Transient):
+            driver.destroy(launches[1].id.name, grace=30.0)
+    driver.destroy(launches[1].id.name, grace=30.0)
+    assert never.calls == ["terminate"]
+
+
 # The wire.
 
 
