@@ -8,9 +8,9 @@ from typing import Final
 
 from config.document.places import Plain
 from config.model.catalogue import Group
-from config.model.cloudstack_api import StateCase
+from config.model.cloudstack_api import ApiRule, StateCase
 from config.model.sections import Section
-from config.units import GroupId
+from config.units import ROOT_ACCOUNT, GroupId
 from handler.cloudstack_api import policies
 from handler.cloudstack_api.call import Call, JobResult, Lazily, ListResult, begun, changeable, ended
 from handler.cloudstack_api.faults import wrong
@@ -24,7 +24,7 @@ from handler.cloudstack_api.group_requests import (
     rule_of,
     updated,
 )
-from handler.cloudstack_api.handles import Key
+from handler.cloudstack_api.handles import Key, new_uuid
 from handler.cloudstack_api.parameters import Arguments
 from handler.cloudstack_api.profiles import grace_of
 from handler.cloudstack_api.relations import is_disabled, is_off
@@ -35,6 +35,8 @@ from handler.planning.status import MemberState
 
 _BOUND: Final = frozenset({"minmembers", "maxmembers", "interval", "scaleuppolicyids", "scaledownpolicyids"})
 """Parameters of an update that need the group to be disabled."""
+_STEM: Final = 60
+"""Characters of a rule's name that a longer one keeps."""
 _PRESENT: Final = (
     MemberState.BUILDING, MemberState.JOINING, MemberState.IN_SERVICE, MemberState.DRAINING, MemberState.LEAVING,
 )  # fmt: skip
@@ -106,8 +108,9 @@ async def create(call: Call) -> JobResult:
         "policies": [*up, *down],
         "drain": f"{grace_of(view, profile)}s",
     }
-    name = name_of(arguments)
-    made = await call.changes.make(Section.GROUPS, rule.name, body, {} if name is None else {"name": name})
+    name, declared_as = name_of(arguments), _free_name(view, rule)
+    own_name = {} if name is None and declared_as == rule.name else {"name": name or rule.name}
+    made = await call.changes.make(Section.GROUPS, declared_as, body, own_name)
     return begun(made, name or rule.name)
 
 
@@ -200,6 +203,15 @@ def _fits(view: View, arguments: Arguments, entity_id: str, profile: str | None,
         and (rule is None or rule_of(view, group)[0] == rule)
         and (zone is None or getattr(recipe, "zone", None) == zone)
     )
+
+
+def _free_name(view: View, rule: ApiRule) -> str:
+    """Return what a rule's group is declared as: the name of the rule, or one that begins so if a group has that."""
+    account, groups, declared = view.by.account, Section.GROUPS, view.declared
+    is_of_file = account == ROOT_ACCOUNT and (groups.value, rule.name) in declared.file.keys
+    own = (each for each in declared.entities.values() if each.section is groups and each.account == account)
+    is_taken = is_of_file or any(each.name == rule.name for each in own)
+    return f"{rule.name[:_STEM]} {new_uuid()[:8]}" if is_taken else rule.name
 
 
 def _shown_policies(view: View, group: Group, action: str) -> tuple[Shown, ...]:

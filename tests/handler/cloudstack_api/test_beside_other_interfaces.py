@@ -21,7 +21,7 @@ from handler.operations.declaration_operations import ApplyDeclarations, Declare
 from handler.operations.declaration_proposals import entries
 from handler.operations.registry import perform
 from handler.operations.size_operations import ScaleGroup
-from tests.support.cloudstack_api import ZONE, ApiFault, ApiScene, a_bed, serving
+from tests.support.cloudstack_api import OTHER_RULE, TEXT, ZONE, ApiFault, ApiScene, a_bed, serving
 
 ADA = local("ada")
 OID = "1.3.6.1.4.1.2021.11.9.0"
@@ -216,3 +216,21 @@ def test_a_list_reads_each_document_once(tmp_path: Path, monkeypatch: pytest.Mon
         assert len(read) == 40
 
     played(tmp_path, play)
+
+
+@pytest.mark.parametrize("owner", ["file", "api"])
+def test_a_rule_whose_name_another_group_bears_gets_its_group_all_the_same(tmp_path: Path, owner: str) -> None:
+    text = TEXT.replace("name: shop", "name: file-made") if owner == "file" else TEXT
+
+    async def play() -> None:
+        async with serving(a_bed(tmp_path, text)) as scene:
+            body = {"profile": "file-made", "min": 0, "max": 1}
+            await elsewhere(scene, Declare(section=Section.GROUPS, name="shop", declared=body))
+            name = "file-made" if owner == "file" else "shop"
+
+            made = await scene.group(lbruleid=OTHER_RULE)
+
+            assert (made["name"], made["lbruleid"]) == (name, OTHER_RULE)
+            assert id_of(scene, Section.GROUPS).startswith(name)
+
+    asyncio.run(play())
