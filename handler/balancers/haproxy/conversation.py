@@ -43,7 +43,7 @@ class Conversation:
         Raises:
             OSError: no complete answer: too long (``EMSGSIZE``), cut short, or the previous one failed.
         """
-        if self._broken or select.select([self._connection], [], [], 0)[0]:
+        if self._broken or _has_spoken(self._connection):
             self._broken = True
             raise ConnectionError("the connection is not in order any more")
         self._broken = True  # until the answer is complete, even if the caller no longer waits
@@ -62,6 +62,13 @@ class Conversation:
             if len(answer) > self._at_most:
                 raise OSError(errno.EMSGSIZE, f"an answer of more than {self._at_most} bytes")
         return bytes(answer[: 1 - len(_PROMPT)])
+
+
+def _has_spoken(connection: socket.socket) -> bool:
+    """Return whether there is anything to read, the end included. select(2) refuses descriptors above 1,023."""
+    waiting = select.poll()
+    waiting.register(connection, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 @contextmanager

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import resource
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -118,3 +120,27 @@ def test_what_comes_before_anything_is_asked_is_no_answer() -> None:
 def test_an_answer_that_drips_is_given_up_in_time(tmp_path: Path, begun: bytes) -> None:
     with dripping(tmp_path / "s", begun), pytest.raises(TimeoutError):
         asked(tmp_path / "s")
+
+
+@pytest.fixture
+def all_descriptors() -> Iterator[None]:
+    """As many as the daemon takes for itself."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.usefixtures("all_descriptors")
+def test_a_connection_with_a_high_descriptor_is_asked_like_any_other() -> None:
+    async def asked_there() -> bytes:
+        asking = asyncio.create_task(Conversation(high, 100).ask(b"do\n"))
+        await asyncio.sleep(0)
+        far.sendall(b"done\n\n> ")
+        return await asking
+
+    near, far = socket.socketpair(socket.AF_UNIX)
+    with near, far, socket.socket(fileno=fcntl.fcntl(near, fcntl.F_DUPFD_CLOEXEC, 1024)) as high:
+        high.setblocking(False)
+
+        assert asyncio.run(asked_there()) == b"done\n\n"
