@@ -28,6 +28,9 @@ _CHECKED_BIT = 0x02
 
 _SERVERS_VERSION = "1"
 
+_BACKEND_LINE = "BACKEND"
+"""``svname`` of a backend's own line."""
+
 _UNCHECKED = "INI"
 """``check_status``: no check has been made yet."""
 
@@ -142,8 +145,28 @@ class ServerLoad:
     health: Health | None
 
 
+def of_backend(answer: str, backend: str) -> str | None:
+    r"""Return the head and one backend's lines of ``show stat``; ``None``: the answer does not show the backend.
+
+    A frontend may have a backend's name, and of two proxies with a name HAProxy shows the first.
+
+    >>> of_backend("# pxname,svname,\nweb,a,\nweb,BACKEND,\nweb2,b,\n\n", "web")
+    '# pxname,svname,\nweb,a,\nweb,BACKEND,\n\n'
+    >>> of_backend("# pxname,svname,\n\n", "web") is None
+    True
+
+    Raises:
+        Unreadable: as the class says.
+    """
+    head, *lines = _lines(answer) or [""]
+    own = [line for line in lines if line.startswith(f"{backend},")]
+    if not any(line.startswith(f"{backend},{_BACKEND_LINE},") for line in own):
+        return None
+    return "\n".join([head, *own, "", ""])
+
+
 def read_loads(answer: str) -> Mapping[str, ServerLoad]:
-    """Read ``show stat BACKEND 4 -1``: by server name.
+    """Read the lines of one backend of ``show stat``: by server name.
 
     Raises:
         Unreadable: as the class says.
@@ -152,6 +175,7 @@ def read_loads(answer: str) -> Mapping[str, ServerLoad]:
         return {
             row["svname"]: ServerLoad(sessions=int(row["scur"]), health=health_of(row["status"], row["check_status"]))
             for row in _statistics(answer)
+            if row["svname"] != _BACKEND_LINE
         }
     except (KeyError, ValueError) as problem:
         raise UnreadableAnswer(f"statistics of another form: {answer[:80]!r}") from problem
@@ -175,7 +199,7 @@ def health_of(status: str, check: str) -> Health | None:
 
 
 def read_algorithm(answer: str) -> str:
-    """Read ``show stat BACKEND 2 -1``: the backend's ``balance``.
+    """Read the line of one backend of ``show stat``: its ``balance``.
 
     Raises:
         Unreadable: as the class says.

@@ -23,6 +23,7 @@ from handler.balancers.haproxy.parsing import (
     HaproxyServer,
     ServerLoad,
     UnreadableAnswer,
+    of_backend,
     read_algorithm,
     read_backends,
     read_loads,
@@ -33,6 +34,9 @@ from handler.balancers.haproxy.parsing import (
 _WITHIN: Seconds = 2.0
 _LONGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; a server takes some 500 in ``show stat``."""
+
+_BACKEND_LINES, _SERVER_LINES = 2, 4
+"""Kinds of lines of ``show stat``."""
 
 _OLDEST = (2, 6)
 _NO_BACKEND = frozenset({"No such backend.", "Can't find backend.", "No such proxy."})
@@ -103,12 +107,26 @@ class Runtime:
         return self.read(f"show servers state {self.named()}", read_servers)
 
     def loads(self) -> Mapping[str, ServerLoad]:
-        """Return the statistics of each server."""
-        return self.read(f"show stat {self.named()} 4 -1", read_loads)
+        """Return the statistics of each server; none that HAProxy does not show."""
+        loads = self._statistics(_BACKEND_LINES | _SERVER_LINES, read_loads)
+        return {} if loads is None else loads
 
     def algorithm(self) -> str:
         """Return the backend's ``balance``."""
-        return self.read(f"show stat {self.named()} 2 -1", read_algorithm)
+        algorithm = self._statistics(_BACKEND_LINES, read_algorithm)
+        if algorithm is None:
+            raise Transient(f"HAProxy at {self.socket} shows no statistics of backend {self.backend}")
+        return algorithm
+
+    def _statistics(self, kinds: int, reader: Callable[[str], _Read]) -> _Read | None:
+        """Read the backend's statistics, first by its name, which may be that of a frontend; ``None``: not shown."""
+
+        def own(answer: str) -> _Read | None:
+            lines = of_backend(answer, self.backend)
+            return None if lines is None else reader(lines)
+
+        by_name = self.read(f"show stat {self.named()} {kinds} -1", own)
+        return self.read(f"show stat -1 {kinds} -1", own) if by_name is None else by_name
 
     def named(self) -> str:
         """Return the backend's name, checked for use in a command: a blank or a semicolon would begin another one."""

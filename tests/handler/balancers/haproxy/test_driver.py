@@ -190,6 +190,30 @@ def test_a_backend_that_takes_no_servers_names_its_algorithm(stage: HaproxyStage
         driver.join(NAME, "127.0.0.1", 9)
 
 
+TWINS = """frontend twin
+    bind 127.0.0.1:{port}
+    default_backend twin
+backend twin
+    balance {algorithm}
+"""
+
+
+@pytest.mark.real("haproxy")
+def test_a_frontend_of_the_same_name_hides_no_statistics(stage: HaproxyStage) -> None:
+    driver = a_driver(stage.haproxy.socket, backend="twin")
+    with reconfigured(stage, TWINS.format(port=free_tcp_port(), algorithm="roundrobin")):
+        driver.join(NAME, "127.0.0.1", 9)
+        assert driver.registrations()[NAME].connections == 0
+
+
+@pytest.mark.real("haproxy")
+def test_a_frontend_of_the_same_name_hides_no_algorithm(stage: HaproxyStage) -> None:
+    driver = a_driver(stage.haproxy.socket, backend="twin")
+    twins = TWINS.format(port=free_tcp_port(), algorithm="source")
+    with reconfigured(stage, twins), pytest.raises(Permanent, match="balance source"):
+        driver.join(NAME, "127.0.0.1", 9)
+
+
 @pytest.mark.real("haproxy")
 def test_a_member_is_checked_where_its_neighbours_are(stage: HaproxyStage) -> None:
     with reconfigured(stage, "backend watched\n    balance roundrobin\n    server theirs 127.0.0.1:9 check\n"):
