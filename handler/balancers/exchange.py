@@ -6,6 +6,7 @@ import asyncio
 import errno
 from pathlib import Path
 
+from collector.clients.connecting import connected
 from config.units import Seconds
 
 Address = Path | tuple[str, int]
@@ -28,7 +29,7 @@ async def _exchange(address: Address, question: bytes, *, within: Seconds, at_mo
         if isinstance(address, Path):
             reader, writer = await asyncio.open_unix_connection(str(address))
         else:
-            reader, writer = await asyncio.open_connection(*address)
+            reader, writer = await asyncio.open_connection(sock=await connected(address))
         try:
             writer.write(question)
             answer = bytearray()

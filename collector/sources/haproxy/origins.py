@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from collector.clients.connecting import connected
 from collector.clients.http.client import LARGEST, HttpClient, HttpRequest
 from collector.clients.http.failures import HttpFailure, of_server
 from collector.samples import Reply
@@ -100,7 +101,7 @@ async def _converse(socket: str) -> str:
         reader, writer = await asyncio.open_unix_connection(socket)
     else:
         host, _, port = socket.rpartition(":")
-        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        reader, writer = await asyncio.open_connection(sock=await connected((host.strip("[]"), int(port))))
     try:
         writer.write(_QUESTION)
         await writer.drain()

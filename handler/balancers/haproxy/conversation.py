@@ -15,9 +15,8 @@ import select
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 
+from collector.clients.connecting import connected
 from config.units import Seconds
 from handler.balancers.exchange import Address
 
@@ -87,7 +86,7 @@ def conversation(address: Address, *, within: Seconds, at_most: int) -> Iterator
 
         async def begin() -> Conversation:
             async with asyncio.timeout(within):
-                begun = Conversation(stack.enter_context(await _connected(address)), at_most)
+                begun = Conversation(stack.enter_context(await connected(address)), at_most)
                 await begun.ask(b"prompt\n")
                 return begun
 
@@ -97,26 +96,3 @@ def conversation(address: Address, *, within: Seconds, at_most: int) -> Iterator
 
         begun = runner.run(begin())
         yield lambda command: runner.run(ask(command))
-
-
-async def _connected(address: Address) -> socket.socket:
-    """Open a non-blocking connection to the first of the host's addresses that accepts one."""
-    if isinstance(address, Path):
-        return await _to(socket.AF_UNIX, str(address))
-    infos = await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
-    refused: OSError | None = None
-    for family, *_, place in infos:
-        try:
-            return await _to(family, place)
-        except OSError as problem:
-            refused = problem
-    raise refused or OSError(errno.EADDRNOTAVAIL, "the host has no address")
-
-
-async def _to(family: int, place: tuple[Any, ...] | str) -> socket.socket:
-    with ExitStack() as unless_connected:
-        connection = unless_connected.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        connection.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connection, place)
-        unless_connected.pop_all()
-        return connection
