@@ -189,17 +189,23 @@ class SlotSteering:
             self._runtime.must_be_silent(f"set server {self._named(slot)} state ready")
 
     def drain(self, member: MemberName) -> None:
-        """Let the slot finish its current work."""
+        """Let the slot finish its current work.
+
+        Raises:
+            Permanent: the member has no slot, but a slot without a name gets work, which may be the member's.
+        """
         slot = self._slot_of(ours(member))
         if slot is None:
+            self._check_that_all_are_named(member)
             self._dynamic.drain(member)
         else:
             self._runtime.must_be_silent(f"set server {self._named(slot)} state drain")
 
     def leave(self, member: MemberName) -> None:
-        """End the slot's remaining sessions, and free it."""
+        """End the slot's remaining sessions, and free it. Raises as `drain`."""
         slot = self._slot_of(ours(member))
         if slot is None:
+            self._check_that_all_are_named(member)
             self._dynamic.leave(member)
         else:
             self.vacate(slot)
@@ -230,6 +236,14 @@ class SlotSteering:
             self._runtime.must_be_silent(f"set server {self._named(slot)} weight 100%")
             slot = replace(slot, weight=slot.configured)
         self._known = self.slots.taking(slot, member, target, port)
+
+    def _check_that_all_are_named(self, member: MemberName) -> None:
+        """Raise if a slot without a name gets work: a member without a slot may be there. See Note [Who is where]."""
+        if member in self.slots.dynamic or not self.slots.nameless:
+            return
+        self._known = None  # the map is read after the servers: by now both may agree
+        if nameless := self.slots.nameless:
+            raise Permanent(lost(self._runtime, self._template, nameless[0]))
 
     def _move(self, slot: HaproxyServer, where: str) -> None:
         command = f"set server {self._named(slot)} addr {where}"

@@ -38,8 +38,9 @@ def haproxy(real: Haproxy) -> Iterator[Haproxy]:
     real.ask(f"clear map {real.map}")
 
 
-def a_driver(haproxy: Haproxy, *, prefix: str = "slot", map: Path | None = None) -> HaproxySlots:
-    return HaproxySlots(Runtime(str(haproxy.socket), "web"), ServerTemplate(prefix=prefix, map=str(map or haproxy.map)))
+def a_driver(haproxy: Haproxy, *, backend: str = "web", prefix: str = "slot", map: Path | None = None) -> HaproxySlots:
+    template = ServerTemplate(prefix=prefix, map=str(map or haproxy.map))
+    return HaproxySlots(Runtime(str(haproxy.socket), backend), template)
 
 
 @pytest.mark.parametrize("again", [Haproxy.reload, Haproxy.restart], ids=["reload", "restart"])
@@ -133,6 +134,32 @@ def test_a_slot_with_work_of_an_unknown_member_stops_everything(haproxy: Haproxy
     haproxy.ask("set server web/slot2 addr 0.0.0.0")
     with pytest.raises(Permanent, match=r"web/slot2 work, which has lost its address"):
         a_driver(haproxy).registrations()
+
+
+@pytest.mark.parametrize("call", ["drain", "leave"])
+def test_a_member_whose_name_is_lost_after_the_look_does_not_seem_to_have_left(haproxy: Haproxy, call: str) -> None:
+    driver, name = a_driver(haproxy), a_name()
+    driver.join(name, "127.0.0.1", 81)
+    driver.enable(name)
+    haproxy.ask(f"del map {haproxy.map} 127.0.0.1:81")
+    before = haproxy.servers()
+
+    with pytest.raises(Permanent, match="does not say whose"):
+        getattr(driver, call)(name)
+
+    assert haproxy.servers() == before
+
+
+def test_a_member_of_two_backends_with_one_map_does_not_seem_to_have_left_the_second(tmp_path: Path) -> None:
+    with running_haproxy(tmp_path, {"web": {}, "api": {}}, slots=3) as haproxy:
+        web, api, name = a_driver(haproxy), a_driver(haproxy, backend="api"), a_name()
+        for driver in (web, api):
+            driver.join(name, "127.0.0.1", 81)
+            driver.enable(name)
+        web.leave(name)
+
+        with pytest.raises(Permanent, match="api/slot1 work at 127.0.0.1:81"):
+            api.leave(name)
 
 
 def with_work(haproxy: Haproxy, *slots: int) -> None:
