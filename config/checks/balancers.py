@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from config.checks.findings import Finding
+from config.model.balancers import HaproxyBalancer
 from config.model.catalogue import Catalogue, CloudstackRecipe, Group, OctaviaBalancer, OpenstackCloud
 from config.model.clouds import CloudstackCloud, SimulatedCloud
 from config.model.managed import ManagedBalancer, pinned_address
@@ -147,3 +148,23 @@ def unpinned(catalogue: Catalogue) -> Iterator[Finding]:
                 "Trimtab would make it anew, perhaps with another address: write address"
             )
             yield Finding(("balancers", balancer.id, "managed", "vip"), message)
+
+
+def maps(catalogue: Catalogue) -> Iterator[Finding]:
+    """Find groups with members that two balancers would keep under one entry of one map of HAProxy."""
+    for group in catalogue.groups.values():
+        first: dict[tuple[str, str, int], HaproxyBalancer] = {}
+        for index, use in enumerate(group.balancers):
+            balancer = catalogue.balancers.get(use.balancer)
+            if not isinstance(balancer, HaproxyBalancer) or balancer.template is None:
+                continue
+            places = [(socket, balancer.template.map, use.port) for socket in balancer.sockets]
+            others = {first.setdefault(place, balancer).id for place in places} - {balancer.id}
+            if others:
+                other = min(others)
+                message = (
+                    f"{balancer.id} has the map of {other}, {balancer.template.map}: a member at port {use.port} has "
+                    "one entry there, which the first of the two removes: give each of them a map of its own"
+                )
+                leans = (("balancers", balancer.id), ("balancers", other))
+                yield Finding(("groups", group.id, "balancers", str(index), "use"), message, leans)

@@ -264,6 +264,7 @@ _RULES: tuple[Callable[[Catalogue], Iterator[Finding]], ...] = (
     balancers.networks,
     balancers.owners,
     balancers.elsewhere,
+    balancers.maps,
     _unseen_fields,
     answering.elsewhere,
     answering.late,
