@@ -33,7 +33,6 @@ from handler.ports.balancer import (
     ListsForeignMembers,
     MemberMove,
     RegistrationChange,
-    Reverting,
 )
 
 
@@ -110,8 +109,8 @@ class HaproxySeveral:
         self._everywhere(lambda process: process.leave(member))
 
     def deregister(self, member: MemberName) -> None:
-        """As `handler.ports.balancer.Reverting`, on every process that may come back so."""
-        self._everywhere(lambda process: process.deregister(member) if isinstance(process, Reverting) else None)
+        """As `handler.ports.balancer.Reverting`; a dynamic server is deleted as ever."""
+        self._everywhere(lambda process: process.leave(member))
 
     def correct(self) -> None:
         """As `handler.ports.balancer.Correcting`, on every process that can."""

@@ -9,6 +9,7 @@ from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
 from handler.balancers.haproxy.several_endpoints import HaproxySeveral, together
 from handler.planning.world import Health, Registration, RegistrationState
+from handler.ports.balancer import Reverting
 from tests.support.balancers import HaproxyStage, a_name, several_stage, state_of
 
 NAME = MemberName("web-k3f9ab-1")
@@ -90,6 +91,16 @@ def test_a_process_that_forgot_is_reminded_when_the_member_is_enabled(stage: Hap
     stage.balancer.enable(name)
     assert state_of(stage.balancer, name) is SERVING
     assert name in other.ask("show servers state web")
+
+
+@pytest.mark.real("haproxy")
+def test_a_gone_member_that_still_gets_work_is_deregistered_from_all(stage: HaproxyStage) -> None:
+    name = a_name()
+    stage.balancer.join(name, "127.0.0.1", 9)
+    stage.balancer.enable(name)
+    assert isinstance(stage.balancer, Reverting)
+    stage.balancer.deregister(name)
+    assert stage.balancer.registrations() == {}
 
 
 @pytest.mark.real("haproxy")
