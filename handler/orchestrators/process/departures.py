@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from config.units import Instant, Seconds
 from handler.orchestrators.process import children, procfs
@@ -28,7 +29,7 @@ class ProcessDepartures:
         """Signal a session to stop, once; of repeated calls, the shortest grace counts.
 
         Raises:
-            PermissionError: a process of it belongs to another user.
+            PermissionError: a process of it belongs to another user; all others were signalled.
         """
         leader = _identity(leader)
         with self._lock:
@@ -39,8 +40,7 @@ class ProcessDepartures:
                 self._watcher = threading.Thread(target=self._watch, name="departures", daemon=True)
                 self._watcher.start()
         if earlier is None:
-            for process in procfs.session(leader, procfs.census()):
-                procfs.send(process, signal.SIGTERM)
+            _send(procfs.session(leader, procfs.census()), signal.SIGTERM)
 
     def leaving(self, leader: procfs.Process) -> bool:
         """Return whether this session is stopping."""
@@ -60,12 +60,11 @@ class ProcessDepartures:
             pause.wait(_LOOK_EVERY)
 
     def _attend(self, leaders: tuple[procfs.Process, ...]) -> None:
-        try:
+        with suppress(OSError):  # not visible now
             counted = procfs.census()
             for leader in leaders:
-                self._press(leader, counted)
-        except OSError:  # not visible or not signalled now; the next destroy raises the reason
-            return
+                with suppress(OSError):  # a process of another user keeps no other session from its end
+                    self._press(leader, counted)
 
     def _press(self, leader: procfs.Process, counted: Mapping[int, tuple[int, ...]]) -> None:
         """Kill processes past their grace; forget a session without processes."""
@@ -76,8 +75,19 @@ class ProcessDepartures:
                 return
             kill = self._clock() >= self._kill_at.get(leader, Instant(float("inf")))
         if kill:
-            for process in left:
-                procfs.send(process, signal.SIGKILL)
+            _send(left, signal.SIGKILL)
+
+
+def _send(processes: Iterable[procfs.Process], number: signal.Signals) -> None:
+    """Signal each of them, and then raise the last failure, if there was one."""
+    refused: OSError | None = None
+    for process in processes:
+        try:
+            procfs.send(process, number)
+        except OSError as failure:
+            refused = failure
+    if refused is not None:
+        raise refused
 
 
 def _identity(leader: procfs.Process) -> procfs.Process:

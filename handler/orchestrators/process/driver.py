@@ -177,8 +177,8 @@ class ProcessOrchestrator:
             if launch.id.name in here.members:
                 return here.members[launch.id.name]
             address = choose_address(launch.id, here.addresses | self._reserved)
-            self._reserved.add(address)
             self._tidy(here)
+            self._reserved.add(address)
         try:
             return self._start(launch, ProcessMark(id=launch.id, address=address))
         finally:
@@ -226,7 +226,8 @@ class ProcessOrchestrator:
     def _tidy(self, here: RegistryScan) -> None:
         """Forget members that are gone, with their left-over processes and all but their newest logs."""
         for leader in self._registry.left_behind(here.gone):
-            self._departures.begin(leader, _LEFT_GRACE)
+            with suppress(PermissionError):  # it gained privileges: that stops no other member
+                self._departures.begin(leader, _LEFT_GRACE)
         self._registry.strike(here.gone)
         self._logs.tidy(here.members)
 

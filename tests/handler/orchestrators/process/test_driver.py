@@ -517,3 +517,52 @@ def test_the_output_of_a_member_is_read_while_it_runs_and_after_it_is_gone(
     box.destroy(launch.id.name, grace=0.0)
     until(lambda: box.find(launch.id.name) is None)
     assert box.output(launch.id.name, 10) == b"ready\n"
+
+
+# Processes that gained privileges
+
+
+@contextlib.contextmanager
+def untouchable(*pids: int) -> Iterator[None]:
+    """The kernel's answer to a user who signals processes that have become another user's."""
+    send = procfs.send
+
+    def refused(process: procfs.Process, number: signal.Signals) -> None:
+        if process.pid in pids:
+            raise PermissionError(1, "Operation not permitted")
+        send(process, number)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(procfs, "send", refused)
+        yield
+
+
+def test_a_process_that_cannot_be_signalled_keeps_no_other_from_its_end(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
+    made = [box.create(stage.launch(number, recipe=a_recipe(STUBBORN))) for number in (1, 2)]
+    for number in (1, 2):
+        printed(stage, stage.launch(number))
+
+    with untouchable(pid_of(made[0])):
+        with pytest.raises(Permanent, match="must belong to the user of Trimtab"):
+            box.destroy(made[0].name, grace=0.0)
+        box.destroy(made[1].name, grace=0.0)
+
+        until(lambda: gone(made[1]), within=10.0)
+        assert not gone(made[0])
+
+
+def test_what_cannot_be_signalled_of_a_member_that_is_gone_stops_no_new_one(
+    box: ProcessOrchestrator, stage: ProcessStage
+) -> None:
+    launch = stage.launch(1, recipe=shell("sleep 60 & wait"))
+    made = box.create(launch)
+    until(lambda: stage.count(launch.id.name) == 2)
+    stage.kill(made)
+    until(lambda: stage.count(launch.id.name) == 1)
+
+    with untouchable(*bearing(f"TRIMTAB_MEMBER={launch.id.name}")):
+        new = stage.driver().create(stage.launch(2))
+
+    assert not gone(new)
