@@ -224,8 +224,12 @@ class ProcessOrchestrator:
             raise
 
     def _tidy(self, here: RegistryScan) -> None:
-        """Forget members that are gone, with their left-over processes and all but their newest logs."""
-        for leader in self._registry.left_behind(here.gone):
+        """Forget members that are gone, with their left-over processes and all but their newest logs.
+
+        A process at a reserved address is no left-over: its member is being made, and its line is not written yet.
+        """
+        strays = (stray.process for stray in here.strays if stray.mark.address not in self._reserved)
+        for leader in (*self._registry.left_behind(here.ended), *strays):
             with suppress(PermissionError):  # it gained privileges: that stops no other member
                 self._departures.begin(leader, _LEFT_GRACE)
         self._registry.strike(here.gone)

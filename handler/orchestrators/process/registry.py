@@ -59,8 +59,12 @@ class RegistryScan:
     """Members of this installation."""
     addresses: frozenset[str]
     """Addresses of all processes of our user, of any installation."""
+    ended: Mapping[MemberName, NamedProcess]
+    """Registered members whose own process has ended."""
     gone: Mapping[MemberName, NamedProcess]
-    """Registered members without any process left, not even a child with the name."""
+    """Those of them without any process left, not even a child with the name."""
+    strays: tuple[MarkedProcess, ...]
+    """Leaders of sessions that children of those began, and that go on."""
 
 
 class ProcessRegistry:
@@ -77,12 +81,14 @@ class ProcessRegistry:
         strays = _strays(frozenset(bearer.process.pid for bearer in here.values()))
         addresses = frozenset(bearer.mark.address for bearer in (*here.values(), *strays))
         left = here.keys() | {stray.mark.id.name for stray in strays}
-        gone = {name: line for name, line in lines.items() if name not in left}
-        for stray in strays:
-            launch = stray.mark.id
-            if launch.installation == self._installation and launch.name not in lines:
-                here.setdefault(launch.name, stray)
-        return RegistryScan(members=here, addresses=addresses, gone=gone)
+        ended = {name: line for name, line in lines.items() if name not in here}
+        gone = {name: line for name, line in ended.items() if name not in left}
+        own = [stray for stray in strays if stray.mark.id.installation == self._installation]
+        for stray in own:
+            if stray.mark.id.name not in lines:
+                here.setdefault(stray.mark.id.name, stray)
+        left_over = tuple(stray for stray in own if stray.mark.id.name in ended)
+        return RegistryScan(members=here, addresses=addresses, ended=ended, gone=gone, strays=left_over)
 
     def member(self, name: MemberName) -> MarkedProcess | None:
         """Find one member. With a line, no other process is read."""
@@ -100,14 +106,14 @@ class ProcessRegistry:
         known = frozenset(leader.pid for leader in besides)
         return tuple(stray.process for stray in _strays(known) if self._is(stray.mark, name))
 
-    def left_behind(self, gone: Mapping[MemberName, NamedProcess]) -> Iterator[procfs.Process]:
+    def left_behind(self, ended: Mapping[MemberName, NamedProcess]) -> Iterator[procfs.Process]:
         """Yield leaders that have ended while others of their session go on.
 
         The pid may have been another leader's since, which has ended too. So one at least must bear the name: a session
         whose number was never free is still the same.
         """
-        counted = procfs.census() if gone else {}
-        for name, line in gone.items():
+        counted = procfs.census() if ended else {}
+        for name, line in ended.items():
             left = procfs.session(line.leader, counted) if line.boot == procfs.boot() else ()
             marks = (ProcessMark.read(procfs.environment(process.pid, PREFIX)) for process in left)
             if any(mark is not None and self._is(mark, name) for mark in marks):

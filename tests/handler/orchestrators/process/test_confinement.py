@@ -238,10 +238,11 @@ def test_what_a_member_leaves_behind_ends_with_it(box: ProcessOrchestrator, stag
     assert stage.count(launch.id.name) == 0
 
 
+@pytest.mark.parametrize("child", ["sleep 60", "setsid sleep 60"], ids=["of its session", "of a session of its own"])
 def test_after_a_restart_what_was_left_behind_ends_before_the_next_member_is_made(
-    box: ProcessOrchestrator, stage: ProcessStage
+    child: str, box: ProcessOrchestrator, stage: ProcessStage
 ) -> None:
-    launch = stage.launch(1, recipe=a_recipe(("sh", "-c", "sleep 60 & wait")))
+    launch = stage.launch(1, recipe=a_recipe(("sh", "-c", f"{child} & wait")))
     until(lambda: box.create(launch) and stage.count(launch.id.name) == 2)
     stage.kill(box.create(launch))
     until(lambda: stage.count(launch.id.name) == 1)
