@@ -8,6 +8,7 @@ to others, and an owner that hangs in a call blocks no group for ever.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ class Lease:
 
     owner: GroupId
     deadline: Instant
+    number: int
+    """Of all leases, this one: it stays the same when the deadline follows the clock."""
 
 
 class BalancerLeases:
@@ -37,6 +40,7 @@ class BalancerLeases:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._leases: dict[BalancerId, Lease] = {}
+        self._numbers = itertools.count(1)
 
     def follow(self, step: Seconds) -> None:
         """Keep the remaining time of every lease after the clock was set by ``step``."""
@@ -55,17 +59,26 @@ class BalancerLeases:
         now = clock()
         mine = {balancer: lease for balancer in balancers if (lease := self._take(balancer, owner, now)) is not None}
         try:
-            yield lambda balancer: balancer in mine and clock() < mine[balancer].deadline
+            yield lambda balancer: balancer in mine and self._lasts(balancer, mine[balancer], clock())
         finally:
             with self._turn:
                 for balancer, lease in mine.items():
-                    if self._leases.get(balancer) is lease:
+                    if self._is_there(balancer, lease):
                         del self._leases[balancer]
+
+    def _lasts(self, balancer: BalancerId, lease: Lease, now: Instant) -> bool:
+        with self._turn:
+            return self._is_there(balancer, lease) and now < self._leases[balancer].deadline
+
+    def _is_there(self, balancer: BalancerId, lease: Lease) -> bool:
+        there = self._leases.get(balancer)
+        return there is not None and there.number == lease.number
 
     def _take(self, balancer: BalancerId, owner: GroupId, now: Instant) -> Lease | None:
         with self._turn:
             there = self._leases.get(balancer)
             if there is not None and now < there.deadline + _LONGEST_CALL:
                 return None
-            lease = self._leases[balancer] = Lease(owner=owner, deadline=Instant(now + TERM))
+            lease = Lease(owner=owner, deadline=Instant(now + TERM), number=next(self._numbers))
+            self._leases[balancer] = lease
             return lease

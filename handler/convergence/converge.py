@@ -104,7 +104,8 @@ class Converger:
 
     def follow(self, step: Seconds) -> None:
         """Keep the remaining time of every span in memory after the clock was set by ``step``."""
-        for keeper in (self._gatherer, self.witnesses, self._traffic, self._leases, self._quotas):
+        keepers = (self._gatherer, self.witnesses, self._traffic, self._leases, self._quotas, self._provisions)
+        for keeper in keepers:
             keeper.follow(step)
 
     @property

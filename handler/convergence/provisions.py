@@ -37,6 +37,7 @@ from handler.planning.world import Record
 from handler.ports.balancer import Balancer, Provisioner
 from handler.ports.store import Store
 from handler.ports.stored import StoredGroup
+from trigger.moving import moved
 
 _SOON: Seconds = 2.0
 """Parts take seconds to a minute."""
@@ -71,6 +72,10 @@ class Provisions:
     clock: Callable[[], Instant]
     absences: Absences = field(default_factory=dict, init=False, repr=False)
     """For how long balancers that were made have been missing."""
+
+    def follow(self, step: Seconds) -> None:
+        """Keep the length of every absence after the clock was set by ``step``."""
+        self.absences.update(moved(self.absences, Absences, step))
 
     def tend(self, stored: StoredGroup) -> Tended:
         """Bring the balancers of one group nearer to what they should be.

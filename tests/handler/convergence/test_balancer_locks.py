@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from config.units import BalancerId, GroupId
 from handler.convergence.balancer_locks import TERM, BalancerLeases
 from tests.support.fake_cloud import FakeClock
@@ -41,3 +43,17 @@ def test_from_an_owner_that_is_stuck_a_lease_is_taken_away_and_it_takes_none_fro
     with leases.taken([EDGE], WEB, clock) as web_may:
         assert not web_may(EDGE)
     heir.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_makes_no_lease_longer_or_shorter(step: float) -> None:
+    leases, clock = BalancerLeases(), FakeClock()
+    with leases.taken([EDGE], WEB, clock) as web_may:
+        clock.advance(step)
+        leases.follow(step)
+        clock.advance(TERM - 1.0)
+        assert web_may(EDGE)
+        clock.advance(1.0)
+        assert not web_may(EDGE)
+    with leases.taken([EDGE], API, clock) as api_may:
+        assert api_may(EDGE), "the lease was released"

@@ -303,6 +303,18 @@ def test_a_restart_begins_the_three_intervals_anew() -> None:
     assert len(notes(bed)) == 1
 
 
+def test_a_clock_that_is_set_does_not_shorten_the_three_intervals() -> None:
+    bed, made = grown(1)
+    vanish(made)
+    look_for(bed, 40.0)
+    bed.clock.advance(45.0)
+    bed.converger.follow(45.0)
+    look_for(bed, 45.0)
+    assert parts(made) == []
+    look_for(bed, 15.0)
+    assert len(notes(bed)) == 1
+
+
 def test_a_listing_that_wrongly_lacks_a_balancer_creates_no_second_one_and_removes_no_member() -> None:
     bed, made = grown(3)
     made.hidden = True
