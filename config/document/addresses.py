@@ -14,7 +14,8 @@ from config.document.declared import worded
 from config.document.scalars import LAST_PORT
 
 _HTTP = frozenset({"http", "https"})
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+_HOST = re.compile(r"(?=.{1,253}\Z)(?=[A-Za-z0-9])[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*(?<!-)")
+"""A name with an empty label, or one of more than 63 characters (RFC 1035, 2.3.4), cannot be looked up at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
