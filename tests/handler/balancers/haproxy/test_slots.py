@@ -158,7 +158,7 @@ def test_a_member_of_two_backends_with_one_map_does_not_seem_to_have_left_the_se
             driver.enable(name)
         web.leave(name)
 
-        with pytest.raises(Permanent, match="api/slot1 work at 127.0.0.1:81"):
+        with pytest.raises(Permanent, match=r"api/slot1 work at 127\.0\.0\.1:81"):
             api.leave(name)
 
 
