@@ -50,7 +50,7 @@ class FleetPath:
         """
         leaving = np.cumsum(self.left)
         draining = leaving.copy()
-        draining[drain:] -= leaving[: len(leaving) - drain]
+        draining[drain:] -= leaving[: max(len(leaving) - drain, 0)]
         found: Ints = self.ordered + draining
         return found
 

@@ -54,3 +54,9 @@ def test_a_fleet_is_at_other_instants_as_it_was_at_the_tick_before() -> None:
 
     assert there.serving.tolist() == [2, 3, 1, 1, 1]
     assert there.left.tolist() == [0, 0, 2, 0, 0]
+
+
+def test_members_that_drain_longer_than_the_fleet_was_seen_are_paid_for_to_the_end() -> None:
+    path = followed([3, 3, 1, 1, 1], always(0.0))
+
+    assert [path.paid(drain).tolist() for drain in (4, 6, 9, 20)] == [[3, 3, 3, 3, 3]] * 4
