@@ -90,3 +90,13 @@ def format_span(span: Seconds) -> str:
         count, rest = divmod(rest, int(_UNIT_SECONDS[unit]))
         text += f"{count}{unit}" if count else ""
     return text or "0s"
+
+
+def exact_span(span: Seconds) -> str:
+    """Write a duration so that it reads back as the same: `format_span` rounds what is above a second.
+
+    >>> exact_span(5400.0), exact_span(1.5), exact_span(0.25)
+    ('1h30m', '1.5s', '250ms')
+    """
+    text = format_span(span)
+    return text if parse_span(text) == span else f"{span:.9f}".rstrip("0").rstrip(".") + "s"

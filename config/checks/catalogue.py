@@ -32,7 +32,7 @@ from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import AdjustmentVerb, AnyCondition, BalancerUse, Catalogue, Group, Holds, Policy
 from config.model.counters import Counter
 from config.model.where import Where
-from config.units import PolicyId, Seconds, format_span
+from config.units import PolicyId, Seconds, exact_span, format_span
 
 
 def check(
@@ -105,8 +105,8 @@ def _durations(catalogue: Catalogue) -> Iterator[Finding]:
             slowest[policy.id] = max(slowest.get(policy.id, group), group, key=lambda group: group.interval)
     for name, group in slowest.items():
         message = (
-            f"{format_span(catalogue.policies[name].duration)} is shorter than the interval of the group {group.id}, "
-            f"{format_span(group.interval)}: write 0s, or at least that"
+            f"{exact_span(catalogue.policies[name].duration)} is shorter than the interval of the group {group.id}, "
+            f"{exact_span(group.interval)}: write 0s, or at least that"
         )
         yield Finding(("policies", name, "duration"), message, (("groups", group.id, "interval"),))
 
@@ -141,10 +141,10 @@ def _windows(catalogue: Catalogue) -> Iterator[Finding]:
         if intervals >= 1 and abs(intervals - round(intervals)) < _ROUNDING:
             continue
         what = "shorter than one interval" if intervals < 1 else "not a whole number of intervals"
-        fitting = format_span(max(1, round(intervals)) * group.interval)
+        fitting = exact_span(max(1, round(intervals)) * group.interval)
         message = (
-            f"{format_span(condition.window)} is {what} of the group {group.id}, "
-            f"{format_span(group.interval)}; the nearest that fits is {fitting}"
+            f"{exact_span(condition.window)} is {what} of the group {group.id}, "
+            f"{exact_span(group.interval)}; the nearest that fits is {fitting}"
         )
         yield Finding(("conditions", condition.id, "window"), message, (("groups", group.id, "interval"),))
 
