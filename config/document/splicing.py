@@ -26,11 +26,15 @@ def spliced(text: str, reading: ParsedText, values: Mapping[Where, str]) -> str:
     Raises:
         Refused: a value is written in a way that this cannot replace, or another key shares it through an alias.
     """
-    after = text
+    after, places = text, dict[int, Where]()
     by_place = sorted(values, key=lambda where: _offset(text, reading, where), reverse=True)
     for where in by_place:
         found = _scalar(text, reading, where)
-        after = after[: found.start()] + values[where] + after[found.end() :]
+        first = places.setdefault(found.start(), where)
+        if first is where:
+            after = after[: found.start()] + values[where] + after[found.end() :]
+        elif values[first] != values[where]:
+            raise _shared(reading, first, where)
     _require_only(reading, after, values)
     return after
 
@@ -70,10 +74,14 @@ def _require_only(reading: ParsedText, after: str, values: Mapping[Where, str]) 
     before = _leaves(reading.data)
     changed = {where for where in before.keys() | now.keys() if before.get(where) != now.get(where)}
     if others := sorted(changed - values.keys()):
-        raise Refused(
-            f"{reading.file}:{reading.site(first).line}: {dotted(first)} is shared with {dotted(others[0])}: write "
-            "the value in both places instead of an alias"
-        )
+        raise _shared(reading, first, others[0])
+
+
+def _shared(reading: ParsedText, where: Where, other: Where) -> Refused:
+    return Refused(
+        f"{reading.file}:{reading.site(where).line}: {dotted(where)} is shared with {dotted(other)}: write the value "
+        "in both places instead of an alias"
+    )
 
 
 def _leaves(data: dict[str, Plain]) -> Mapping[Where, Plain]:

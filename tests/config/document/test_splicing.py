@@ -78,3 +78,22 @@ def test_what_cannot_be_replaced_alone_is_refused(text: str, where: Where, messa
         spliced(text, read_places(text, "web.yaml"), {where: "75"})
 
     assert str(refusal.value).startswith(message)
+
+
+MERGED = """\
+conditions:
+  busy: &busy {counter: cpu, window: 60s, above: 80}
+  hot: {<<: *busy, counter: heat}
+"""
+HOT: Where = ("conditions", "hot", "above")
+
+
+def test_a_value_that_two_places_share_is_replaced_once() -> None:
+    after = spliced(MERGED, read_places(MERGED, "web.yaml"), {BUSY: "100", HOT: "100"})
+
+    assert after == MERGED.replace("above: 80", "above: 100")
+
+
+def test_two_values_for_what_two_places_share_are_refused() -> None:
+    with pytest.raises(Refused, match=r"web\.yaml:2: conditions\.busy\.above is shared with conditions\.hot\.above"):
+        spliced(MERGED, read_places(MERGED, "web.yaml"), {BUSY: "90", HOT: "95"})
