@@ -21,6 +21,7 @@ from handler.cli.past import (
     declared_file,
     recording_of,
     require_kinds,
+    require_limit,
     span_of,
     tell_refused,
     write_out,
@@ -51,6 +52,7 @@ def advise(  # noqa: PLR0913, PLR0917  # an option each
 ) -> None:
     """Compare over the past: the recorded fleet, the file's policies, a forecast instead of them, and the optimum."""
     require_kinds(out or (), json=json)
+    require_limit(limit, json=json)
     from handler.tuning.trials import Fitting
 
     past = Past(series=series, events=events, since=since, until=until, state=state, json=json)

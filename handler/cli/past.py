@@ -203,3 +203,9 @@ def write_out(path: Path, content: bytes, *, json: bool) -> None:
             file.write(content)
     except OSError as error:
         fail(f"{path} cannot be written: {error.strerror}", PROBLEMS, json=json)
+
+
+def require_limit(limit: float | None, *, json: bool) -> None:
+    """Exit if no member can carry what is said to be the limit of one."""
+    if limit is not None and not 0 < limit < float("inf"):
+        fail(f"--limit {limit:g}: expected a number above 0", USAGE, json=json)

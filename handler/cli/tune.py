@@ -23,6 +23,7 @@ from handler.cli.past import (
     declared_file,
     recording_of,
     require_kinds,
+    require_limit,
     span_of,
     tell_refused,
     write_out,
@@ -117,6 +118,7 @@ def tune(  # noqa: PLR0913, PLR0917  # an option each
     if (condition is not None and policy is not None) or (sweeps and condition is None and policy is None):
         fail("--sweep goes with --condition NAME or --policy NAME, and these do not go together", USAGE, json=json)
     require_kinds(out or (), json=json)
+    require_limit(limit, json=json)
     from handler.tuning.goals import goal_of
     from handler.tuning.trials import Fitting
 

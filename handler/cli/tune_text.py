@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from config.errors import Refused
 from config.units import format_span
 from handler.cli.columns import Column, table
 from handler.cli.terminal import lines, show
@@ -30,8 +32,8 @@ def tuning_page(declared: DeclaredFile, tuning: Tuning) -> None:
     lines(scatter(tuning))
     for proposal in tuning.proposals:
         lines(["", f"{proposal.word}: {_words(proposal.outcome, tuning.outcomes[tuning.today])}"])
-        patch = diff(declared, edited(declared, tuning, proposal.candidate))
-        lines(patch or ["  nothing to change: it is today's setting"])
+        patch, why = _patch(declared, tuning, proposal.candidate)
+        lines(patch or [f"  no patch: {why}" if why else "  nothing to change: it is today's setting"])
     if not any(tuning.goal.kept(each.outcome, tuning.span) for each in tuning.proposals):
         lines(["", f"no setting keeps the goal: {_goal(tuning)}"])
 
@@ -83,7 +85,10 @@ def plain(declared: DeclaredFile, tuning: Tuning) -> dict[str, object]:
         "group": tuning.group,
         "seconds": tuning.span,
         "limit": tuning.limit,
-        "goal": {"over": tuning.goal.over, "changes": tuning.goal.changes},
+        "goal": {
+            "over": tuning.goal.over if math.isfinite(tuning.goal.over) else None,
+            "changes": tuning.goal.changes,
+        },
         "tried": len(tuning.outcomes),
         "today": one(tuning.today),
         "against": None if tuning.against is None else asdict(tuning.against),
@@ -92,16 +97,29 @@ def plain(declared: DeclaredFile, tuning: Tuning) -> dict[str, object]:
             {
                 "choice": each.word,
                 **one(each.candidate),
-                "diff": "\n".join(diff(declared, edited(declared, tuning, each.candidate))),
+                **_plain_patch(*_patch(declared, tuning, each.candidate)),
             }
             for each in tuning.proposals
         ],
     }
 
 
+def _patch(declared: DeclaredFile, tuning: Tuning, candidate: Candidate) -> tuple[Sequence[str], str]:
+    """Return the lines of the file to change, and why a value cannot be replaced where it stands; empty: all can."""
+    try:
+        return diff(declared, edited(declared, tuning, candidate)), ""
+    except Refused as error:
+        return (), str(error)
+
+
+def _plain_patch(patch: Sequence[str], why: str) -> dict[str, object]:
+    return {"diff": None, "refused": why} if why else {"diff": "\n".join(patch)}
+
+
 def _goal(tuning: Tuning) -> str:
-    calm = "" if tuning.goal.changes is None else f" and {tuning.goal.changes:g} changes"
-    return f"at most {tuning.goal.over:.4g} minutes over{calm} a day"
+    over = [f"{tuning.goal.over:.4g} minutes over"] if math.isfinite(tuning.goal.over) else []
+    calm = [] if tuning.goal.changes is None else [f"{tuning.goal.changes:g} changes"]
+    return f"at most {' and '.join(over + calm)} a day"
 
 
 def _words(outcome: Outcome, today: Outcome) -> str:

@@ -42,11 +42,18 @@ def goal_of(texts: Sequence[str]) -> Goal | None:
             goal = (
                 replace(goal, over=parse_span(found[2]) / 60.0)
                 if found[1] == "over"
-                else replace(goal, changes=float(found[2]))
+                else replace(goal, changes=_count(found[2]))
             )
         except ValueError as error:
             raise Refused(f"--goal {text!r}: expected over SPAN/day, such as over 5m/day, or changes N/day") from error
     return goal
+
+
+def _count(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise ValueError
+    return number
 
 
 def swept(parameters: Sequence[Parameter], texts: Sequence[str]) -> tuple[Parameter, ...]:
@@ -66,17 +73,37 @@ def swept(parameters: Sequence[Parameter], texts: Sequence[str]) -> tuple[Parame
             raise Refused(f"--sweep {text!r}: expected LOW..HIGH, such as 50..90, or KEY=LOW..HIGH:STEP")
         key, low, high, step = parts.groups()
         parameter = _named(parameters, key, text)
-        first, last = _number(parameter, low, text), _number(parameter, high, text)
-        if not first < last:
-            raise Refused(f"--sweep {text!r}: expected the lower end first")
-        size = round_step((last - first) / _ABOUT) if step is None else _number(parameter, step, text)
-        if not size > 0:
-            raise Refused(f"--sweep {text!r}: expected a step above 0")
-        values = {*stepped(first, last, size), first, last, parameter.today}
-        found.append(replace(parameter, choices=tuple(sorted(values))))
-    if (count := math.prod(len(each.choices) for each in found)) > MOST_SWEPT:
-        raise Refused(f"--sweep: {count} settings are more than {MOST_SWEPT}: sweep fewer values, or use larger steps")
+        if any(parameter.where == each.where for each in found):
+            raise Refused(f"--sweep {text!r}: {parameter.name} is swept already; expected each value once")
+        values = _values(parameter, (low, high, step), text)
+        found.append(replace(parameter, choices=tuple(sorted({*values, parameter.today}))))
+    _require_few(math.prod(len(each.choices) for each in found))
     return tuple(found)
+
+
+def _values(parameter: Parameter, written: tuple[str, str, str | None], whole: str) -> set[float]:
+    """Return the values from one end of a sweep to the other, both included."""
+    low, high, step = written
+    first, last = _number(parameter, low, whole), _number(parameter, high, whole)
+    if not first < last:
+        raise Refused(f"--sweep {whole!r}: expected the lower end first")
+    size = _number(parameter, step, whole) if step is not None else _round_part(first, last)
+    if not size > 0:
+        raise Refused(f"--sweep {whole!r}: expected a step above 0")
+    _require_few((last - first) / size + 1)  # a typing error may ask for billions, so none is made before
+    return {*stepped(first, last, size), first, last}
+
+
+def _round_part(first: float, last: float) -> float:
+    """Return the step of a sweep that names none."""
+    return round_step(last / _ABOUT - first / _ABOUT)
+
+
+def _require_few(count: float) -> None:
+    if count >= MOST_SWEPT + 1:
+        raise Refused(
+            f"--sweep: {count:.0f} settings are more than {MOST_SWEPT}: sweep fewer values, or use larger steps"
+        )
 
 
 def grid(parameters: Sequence[Parameter]) -> tuple[Candidate, ...]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from config.document.places import Plain
 from config.errors import Refused
 from config.model.catalogue import Catalogue, Compare, Condition
+from config.model.reductions import OUTGROWING
 from config.model.where import Where, dotted
-from config.units import ConditionId, GroupId, Seconds, format_span, parse_span
+from config.units import ConditionId, GroupId, Seconds, exact_span, parse_span
 from handler.tuning.choices import amounts, levels, spans
 
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s*\D.*)?")
@@ -48,7 +49,7 @@ class Parameter:
         >>> busy.text(300.0)
         '300 ms'
         """
-        return format_span(value) if self.unit is None else f"{value:.10g}{self.unit}"
+        return exact_span(value) if self.unit is None else f"{value:.10g}{self.unit}"
 
     def read(self, text: str) -> float:
         """Read a value as a person writes it, with or without the unit.
@@ -98,12 +99,19 @@ def parameters_of(data: Mapping[str, Plain], catalogue: Catalogue, group: GroupI
         for where in _places(name, policy):
             _put(found, _parameter(data, where, interval, None))
         for condition in _conditions(policy):
-            declared = catalogue.conditions[ConditionId(condition)]
-            counter = catalogue.counters[declared.counter] if isinstance(declared, Condition) else None
+            limits = _limits(catalogue, ConditionId(condition))
             for key in ("window", *_COMPARES):
-                limits = counter.range if counter is not None and key != "window" else None
                 _put(found, _parameter(data, ("conditions", condition, key), interval, limits))
     return tuple(found.values())
+
+
+def _limits(catalogue: Catalogue, name: ConditionId) -> tuple[float, float] | None:
+    """Return the least and the greatest value that a condition may compare; ``None``: that is not known."""
+    condition = catalogue.conditions[name]
+    if not isinstance(condition, Condition) or condition.per_member:
+        return None
+    outgrows = bool({condition.across, condition.aggregate} & OUTGROWING)
+    return None if outgrows else catalogue.counters[condition.counter].range
 
 
 def _places(name: str, policy: Mapping[str, Plain]) -> Iterator[Where]:

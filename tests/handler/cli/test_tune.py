@@ -128,6 +128,8 @@ def test_a_group_that_cannot_be_tuned_says_why_and_others_are_tuned() -> None:
         (("shop",), 1, "there is no group shop; there are web"),
         (("web", "--condition", "none"), 1, "none writes down no threshold"),
         (("web", "--goal", "5m"), 1, "--goal '5m': expected over SPAN/day"),
+        (("web", "--limit", "0"), 2, "--limit 0: expected a number above 0"),
+        (("web", "--limit", "nan"), 2, "--limit nan: expected a number above 0"),
     ],
 )
 def test_what_cannot_be_done_is_refused(words: tuple[str, ...], code: int, message: str) -> None:
@@ -142,3 +144,27 @@ def test_without_a_series_it_takes_what_the_daemon_has_recorded(tmp_path: Path) 
 
     assert done.exit_code == 1
     assert "nothing was ever recorded in" in done.stderr
+
+
+def test_a_goal_of_changes_alone_is_json_that_every_program_reads() -> None:
+    done = tuned("web", *SWEEP, "--goal", "changes 0/day", "--json")
+
+    (tuning,) = [json.loads(line, parse_constant=pytest.fail) for line in done.stdout.splitlines()]
+    assert tuning["goal"] == {"over": None, "changes": 0.0}
+    assert "no setting keeps the goal" not in tuned("web", *SWEEP, "--goal", "changes 0/day").stdout
+
+
+def test_a_value_that_cannot_be_replaced_where_it_stands_keeps_no_result_back() -> None:
+    Path("web.yaml").write_text(SHARED.replace("above: 80", "above: &most 95"))
+    words = ("web", *SWEEP, "--limit", "80", "--goal", "over 3h/day")
+
+    done, (tuning,) = tuned(*words), [json.loads(line) for line in tuned(*words, "--json").stdout.splitlines()]
+
+    why = "web.yaml:6: conditions.busy.above cannot be replaced as it is written"
+    assert done.exit_code == 0
+    assert f"  no patch: {why}" in done.stdout
+    assert any(each.get("refused", "").startswith(why) for each in tuning["proposals"])
+
+
+def test_members_may_drain_longer_than_was_recorded() -> None:
+    assert tuned("web", *SWEEP, "--drain", "30m").exit_code == 0

@@ -106,6 +106,7 @@ def test_two_sweeps_try_every_combination() -> None:
         ("below=1..2", "expected one of window, above"),
         ("50..90:0", "expected a step above 0"),
         ("0..900:1", "901 settings are more than 500"),
+        ("0..1e9:0.001", "1000000000001 settings are more than 500"),
     ],
 )
 def test_a_sweep_that_makes_no_sense_is_refused(text: str, message: str) -> None:
@@ -113,8 +114,24 @@ def test_a_sweep_that_makes_no_sense_is_refused(text: str, message: str) -> None
         swept(of_busy(), [text])
 
 
+def test_a_value_that_is_swept_twice_is_refused() -> None:
+    with pytest.raises(Refused, match=r"conditions\.busy\.above is swept already"):
+        swept(of_busy(), ["70..80:10", "above=60..90:10"])
+
+
+def test_thresholds_of_sums_are_tried_beyond_the_range_of_one_member() -> None:
+    text = TEXT.replace("{counter: cpu, window: 60s, above: 80}", "{counter: cpu, across: sum, above: 400}")
+    found = parameters_of(read_places(text, "web.yaml").data, parse(text, "web.yaml"), WEB)
+
+    (above,) = [each for each in found if each.name == "conditions.busy.above"]
+    assert above.choices[-1] > 400
+
+
 def test_goals_are_read() -> None:
     assert goal_of([]) is None
     assert goal_of(["changes 6/day"]) == Goal(over=math.inf, changes=6.0)
     with pytest.raises(Refused, match="expected over SPAN/day"):
         goal_of(["over 5/day"])
+    for text in ("changes nan/day", "changes inf/day", "changes -1/day"):
+        with pytest.raises(Refused, match="expected over SPAN/day"):
+            goal_of([text])
