@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from config.document.places import ParsedText, Plain
 from config.errors import DeclarationError
 from config.load import catalogue_of
-from config.model.catalogue import Catalogue
+from config.model.balancers import HaproxyBalancer
+from config.model.catalogue import BalancerUse, Catalogue
 from config.model.where import Where
 from config.units import CounterId, GroupId, PolicyId, Seconds, format_span
 from handler.tuning.parameters import Candidate, Parameter
@@ -24,9 +25,9 @@ LOAD = CounterId("load")
 _LONGEST_BOOT: Seconds = 3600.0
 _COPIED = re.compile(r"p(\d+)-\d+(.*)")
 """The name of a copy's policy: its place among those of the group, the number of the copy, and which part it is."""
-_KEPT = ("mibs", "sources", "counters")
-_ELSEWHERE = ("notify", "service")
-"""Keys of a group that reach beyond it; neither changes what its policies ask for."""
+_KEPT = ("mibs", "sources", "vault")
+_ELSEWHERE = ("notify", "service", "observe")
+"""Keys of a group that do not change what its policies ask for, and name what a copy lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,8 @@ def copies(tuned: TunedGroup, candidates: Sequence[Candidate]) -> Catalogue:
     Raises:
         DeclarationError: a setting is refused by the rules of the file.
     """
-    data: dict[str, Plain] = {name: tuned.reading.data[name] for name in _KEPT if name in tuned.reading.data}
-    data |= _surroundings(tuned)
-    sections: dict[str, dict[str, Plain]] = {"conditions": {}, "policies": {}, "groups": {}}
+    data: dict[str, Plain] = {**_surroundings(tuned), "counters": _counters(tuned)}
+    sections: dict[str, dict[str, Plain]] = {"conditions": {}, "policies": {}, "profiles": {}, "groups": {}}
     for number, candidate in enumerate(candidates):
         for section, entries in _copy(tuned, candidate, number).items():
             sections[section] |= entries
@@ -75,12 +75,12 @@ def with_forecast(tuned: TunedGroup, each: float, boot: Seconds) -> Catalogue:
         boot: how long a member takes until it serves.
     """
     forecast: Plain = {"load": {"counter": LOAD, "each": each}, "boot": format_span(min(max(boot, 1.0), _LONGEST_BOOT))}
-    group = {key: value for key, value in _entry(tuned, "groups", tuned.group).items() if key not in _ELSEWHERE}
     data: dict[str, Plain] = {
         **_surroundings(tuned),
         "counters": {LOAD: {"push": "LOAD", "per": "group"}},
         "policies": {"forecast": {"forecast": forecast}},
-        "groups": {name_of(0): {**group, "policies": ["forecast"]}},
+        "profiles": {_profile_of(0): _profile(tuned, 0)},
+        "groups": {name_of(0): _group(tuned, 0, ["forecast"])},
     }
     return catalogue_of(ParsedText(file=tuned.reading.file, data=data, keys={}, values={}, problems=()))
 
@@ -107,15 +107,15 @@ def allowed(tuned: TunedGroup, candidate: Candidate) -> bool:
 
 
 def _surroundings(tuned: TunedGroup) -> dict[str, Plain]:
-    """Return what all copies share: the group's profile and balancers, and its cloud with the budget of all groups."""
+    """Return what all copies share: what counters read from, and the cloud with the budget of all groups."""
     group = tuned.catalogue.groups[tuned.group]
     cloud = tuned.catalogue.profiles[group.profile].cloud
     granted = tuned.catalogue.granted(cloud)
     declared = _entry(tuned, "clouds", cloud)
     declared["budget"] = {"per_hour": granted.per_hour, "outstanding": granted.outstanding}
-    balancers: dict[str, Plain] = {use.balancer: _entry(tuned, "balancers", use.balancer) for use in group.balancers}
-    profiles: dict[str, Plain] = {group.profile: _entry(tuned, "profiles", group.profile)}
-    return {"clouds": {cloud: declared}, "balancers": balancers, "profiles": profiles}
+    balancers: dict[str, Plain] = {use.balancer: _entry(tuned, "balancers", use.balancer) for use in _uses(tuned)}
+    kept = {name: tuned.reading.data[name] for name in _KEPT if name in tuned.reading.data}
+    return {**kept, "clouds": {cloud: declared}, "balancers": balancers}
 
 
 def _copy(tuned: TunedGroup, candidate: Candidate, number: int) -> Mapping[str, dict[str, Plain]]:
@@ -134,14 +134,48 @@ def _copy(tuned: TunedGroup, candidate: Candidate, number: int) -> Mapping[str, 
         if isinstance(by := policy.get("by"), str):
             policy["by"] = renamed[by]
     own = {name: f"p{place}-{number}" for place, name in enumerate(policies)}
-    group = _entry(tuned, "groups", tuned.group)
-    group = {key: value for key, value in group.items() if key not in _ELSEWHERE}
-    group["policies"] = list(own.values())
     return {
         "conditions": {renamed[name]: entry for name, entry in conditions.items()},
         "policies": {own[name]: entry for name, entry in policies.items()},
-        "groups": {name_of(number): group},
+        "profiles": {_profile_of(number): _profile(tuned, number)},
+        "groups": {name_of(number): _group(tuned, number, list(own.values()))},
     }
+
+
+def _group(tuned: TunedGroup, number: int, policies: list[Plain]) -> dict[str, Plain]:
+    """Return the group as one of its copies is declared."""
+    entry = {key: value for key, value in _entry(tuned, "groups", tuned.group).items() if key not in _ELSEWHERE}
+    uses: list[Plain] = [{"use": use.balancer, "port": use.port} for use in _uses(tuned)]
+    return {**entry, "profile": _profile_of(number), "balancers": uses, "policies": policies}
+
+
+def _profile(tuned: TunedGroup, number: int) -> dict[str, Plain]:
+    """Return the profile of a copy. A role of OneFlow has the members of one group: each copy has a service alone."""
+    entry = _entry(tuned, "profiles", tuned.catalogue.groups[tuned.group].profile)
+    return entry if "service" not in entry else {**entry, "service": f"{entry['service']} {number}"}
+
+
+def _profile_of(number: int) -> str:
+    return f"profile-{number}"
+
+
+def _uses(tuned: TunedGroup) -> list[BalancerUse]:
+    """Return the balancers that counters are read from: others may be for one group alone."""
+    balancers, uses = tuned.catalogue.balancers, tuned.catalogue.groups[tuned.group].balancers
+    return [use for use in uses if isinstance(balancers[use.balancer], HaproxyBalancer)]
+
+
+def _counters(tuned: TunedGroup) -> dict[str, Plain]:
+    """Return the counters. What an alert brought is in the recording, as if it had been pushed."""
+    counters = tuned.reading.data.get("counters")
+    return {name: _without_alert(each) for name, each in counters.items()} if isinstance(counters, dict) else {}
+
+
+def _without_alert(counter: Plain) -> Plain:
+    if not isinstance(counter, dict) or "alert" not in counter:
+        return counter
+    kept = {key: value for key, value in counter.items() if key != "alert"}
+    return {**kept, "push": counter["alert"], "per": "group"}
 
 
 def _set(entry: dict[str, Plain], keys: Where, value: Plain) -> None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from config.document.places import ParsedText
-from config.errors import Refused
+from config.errors import DeclarationError, Refused
 from config.model.catalogue import Catalogue
 from config.units import GroupId, Seconds, format_span
 from handler.replay.events import Course
 from handler.replay.samples import Unreplayable
 from handler.replay.ticks import Ticks
-from handler.tuning.copies import TunedGroup
+from handler.tuning.copies import TunedGroup, copies
 from handler.tuning.known import limit_of, require_known
 from handler.tuning.loads import recorded_load
-from handler.tuning.parameters import Parameter, parameters_of
+from handler.tuning.parameters import Parameter, parameters_of, today_of
 from handler.tuning.trials import Fitting, TrialGround, cohort_alone
 
 _NOTEWORTHY = 0.01
@@ -76,20 +76,29 @@ def ground_of(
     cohort = cohort_alone(ticks, catalogue.groups[group].interval, group)
     if group not in cohort.sizes and not course.sized:
         raise Unreplayable(f"group {group}: the recording does not have its number of members: give --events")
-    learned = course.boot()
+    learned, parameters = course.boot(), choose(parameters_of(file.reading.data, catalogue, group))
     return TrialGround(
-        tuned=TunedGroup(
-            reading=file.reading,
-            catalogue=catalogue,
-            group=group,
-            parameters=choose(parameters_of(file.reading.data, catalogue, group)),
-        ),
+        tuned=_tuned(TunedGroup(reading=file.reading, catalogue=catalogue, group=group, parameters=parameters)),
         ticks=ticks,
         course=course,
         limit=by,
         load=recorded_load(catalogue, group, cohort, course, by),
         fitting=fitting if learned is None else Fitting(boot=learned, drain=fitting.drain),
     )
+
+
+def _tuned(group: TunedGroup) -> TunedGroup:
+    """Make sure that a copy of the group with the setting of today can be declared: all others are held against it.
+
+    Raises:
+        Refused: it cannot.
+    """
+    try:
+        copies(group, (today_of(group.parameters),))
+    except DeclarationError as error:
+        why = "; ".join(problem.message for problem in error.problems)
+        raise Refused(f"group {group.group}: a copy of it cannot be declared: {why}") from error
+    return group
 
 
 def caveats_of(ground: TrialGround) -> Sequence[str]:
