@@ -80,7 +80,7 @@ def read_series(
         batches = _parquet(path) if path.suffix in {".parquet", ".pq"} else _csv(path)
         for batch in batches:
             _take_in(batch, _Wanted(groups=groups, catalogue=catalogue, span=span), gathered)
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, csv.Error, ValueError) as error:
         if path.suffix not in {".parquet", ".pq"}:
             _point_at_fault(path)
         raise Unreplayable(f"{path}: {' '.join(str(error).split())[:200]}") from error
@@ -309,7 +309,7 @@ def _caveats(path: Path, gathered: Gathered) -> Iterator[str]:
 
 def _point_at_fault(path: Path) -> None:
     """Raise for the first line that cannot be read."""
-    with path.open(newline="", encoding="utf-8-sig", errors="strict") as file, suppress(UnicodeDecodeError):
+    with path.open(newline="", encoding="utf-8-sig", errors="strict") as file, suppress(UnicodeDecodeError, csv.Error):
         lines = csv.reader(file)
         header = next(lines)
         for row in lines:

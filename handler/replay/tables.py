@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,9 @@ import numpy as np
 
 from collector.samples import Floats
 from config.errors import StoreError
+from config.model.effects import FrozenDirection
 from config.units import GroupId, Instant
+from handler.ports.stored import freeze_of
 from handler.replay.events import Course, ReplayEvent
 from handler.replay.samples import Unreplayable
 from handler.store.codec import from_text
@@ -69,7 +71,11 @@ def is_number(text: str) -> bool:
 
 
 _EVENTS = ("timestamp", "group", "kind", "name")
+_FREEZES: Mapping[str, Callable[[str], object]] = {"freeze": freeze_of, "unfreeze": FrozenDirection}
+"""Notes of persons, and what reads their messages."""
 _LOAD = ("timestamp_s", "rate")
+_LONGEST = 1 << 26
+"""Characters of one field: what a decision was given may be the state of many schedules and alerts."""
 
 
 def read_events(path: Path, groups: Collection[GroupId]) -> Mapping[GroupId, Course]:
@@ -110,6 +116,7 @@ def read_load(path: Path) -> tuple[Floats, Floats]:
 
 
 def _rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    csv.field_size_limit(_LONGEST)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             lines = csv.DictReader(file)
@@ -124,6 +131,8 @@ def _rows(path: Path, required: tuple[str, ...]) -> Iterator[tuple[int, dict[str
         raise Unreplayable(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise Unreplayable(f"{path} is not text in UTF-8") from error
+    except csv.Error as error:
+        raise Unreplayable(f"{path} is not CSV: {error}") from error
 
 
 def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
@@ -131,6 +140,7 @@ def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
         at = instant_of(cells["timestamp"])
     except ValueError as error:
         raise Unreplayable(f"{path}:{line}: timestamp {error}") from error
+    _require_freeze(path, line, cells)
     return ReplayEvent(
         at=Instant(at),
         group=GroupId(cells["group"]),
@@ -145,6 +155,18 @@ def _event(path: Path, line: int, cells: dict[str, str]) -> ReplayEvent:
         message=cells.get("message", ""),
         given=_given(path, line, cells.get("given", "")),
     )
+
+
+def _require_freeze(path: Path, line: int, cells: dict[str, str]) -> None:
+    """Make sure that it can be read what a person froze, or what ended."""
+    if cells["kind"] != "note" or cells["name"] not in _FREEZES:
+        return
+    message = cells.get("message", "")
+    try:
+        _FREEZES[cells["name"]](message)
+    except ValueError as error:
+        expected = "expected what was frozen, such as in for 2h"
+        raise Unreplayable(f"{path}:{line}: message {message!r}; {expected}") from error
 
 
 def _given(path: Path, line: int, text: str) -> RecordedInputs | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import tempfile
 from pathlib import Path
 
@@ -205,3 +206,13 @@ def test_columns_that_a_file_does_not_have_take_no_memory(tmp_path: Path) -> Non
     for column in (samples.steady, ticks.steady, ticks.replied_at, ticks.uptime):
         assert (len(column), column.strides) == (40, (0,))
         assert np.isnan(column).all()
+
+
+def test_a_text_without_end_is_pointed_at(tmp_path: Path) -> None:
+    path = saved(tmp_path, HEADER, ROW.replace("web", '"web'), "x" * 100_000)
+    before = csv.field_size_limit(1000)
+    try:
+        with pytest.raises(Unreplayable, match=r"s\.csv: "):
+            read(path)
+    finally:
+        csv.field_size_limit(before)

@@ -35,6 +35,16 @@ FAULTS = {
     "load: short line": ("load", "timestamp_s,rate\n1\n", r":2: expected 2 columns"),
     "events: a column is missing": ("events", "timestamp,group\n", r":1: column kind, name is missing"),
     "events: no instant": ("events", f"{EVENTS}\nnoon,web,note,pause,,,,,,\n", r":2: timestamp 'noon'; expected epoch"),
+    "events: no freeze": (
+        "events",
+        f"{EVENTS}\n1,web,note,freeze,,,,,,for a while\n",
+        r":2: message 'for a while'; expected what was frozen",
+    ),
+    "events: no direction": (
+        "events",
+        f"{EVENTS}\n1,web,note,unfreeze,,,,,,everything\n",
+        r":2: message 'everything'; expected what was frozen",
+    ),
     "events: no size": (
         "events",
         f"{EVENTS}\n1,web,decision,x,,,two,3,,\n",
@@ -71,3 +81,12 @@ def test_a_load_may_be_read(tmp_path: Path) -> None:
     at, rate = read_load(path)
 
     assert (at.tolist(), rate.tolist()) == ([10, 20], [1.5, 2])
+
+
+def test_what_a_decision_was_given_may_be_long(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(f"{EVENTS}\n1,web,note,pause,,,,,,{'x' * 200_000}\n")
+
+    (event,) = read_events(path, (WEB,))[WEB].events
+
+    assert len(event.message) == 200_000
