@@ -156,13 +156,17 @@ def _two_decimals(known: Known) -> Known:
     return None if known is None else ValueSpan(rounded(known.low), rounded(known.high))
 
 
+_WITHOUT_DECIMALS: Final = 2.0**53
+"""From here on all numbers are whole, and times 100 they may come to infinity."""
+
+
 def rounded(value: float) -> float:
     """Round to two decimals, half away from zero, on the binary number, as Ruby's ``Float#round(2)``.
 
     >>> rounded(1.005), rounded(0.004), rounded(-2.675), rounded(33.335)
     (1.0, 0.0, -2.68, 33.34)
     """
-    if not math.isfinite(value):
+    if not abs(value) < _WITHOUT_DECIMALS:  # NaN is none of these, either
         return value
     scaled = abs(value) * 100
     cents = math.floor(scaled)

@@ -24,6 +24,7 @@ def evaluate(*words: str) -> Result:
         (("--dialect", "oneflow", "ATT > 50", "att=45", "ATT=60"), "true"),
         (("--dialect", "oneflow", "ATT > 50", "ATT=40", "ATT=60"), "false"),
         (("--dialect", "oneflow", "ATT = 25", "ATT=50", "ATT=oops"), "true"),
+        (("--dialect", "oneflow", "ATT > 50", "ATT=1e308"), "true"),
         (("--dialect", "oneflow", "!(ATT > 0)"), "true"),
     ],
 )
