@@ -138,7 +138,11 @@ class _Unfolding:
                 self._add(source, f"{dotted(where) or 'the file'}: only a mapping can be merged with <<")
                 continue
             for key, value in source.pairs():
-                if isinstance(key, ScalarNode) and key.tag != MERGE and key.value not in into:
+                if not isinstance(key, ScalarNode) or key.tag == MERGE:
+                    continue
+                if key.value in into:
+                    self._count(key, depth=depth)
+                else:
                     self._refuse_half(key)
                     self.keys[(*where, key.value)] = self._site(key)
                     into[key.value] = self.value(value, (*where, key.value))

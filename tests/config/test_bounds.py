@@ -70,6 +70,12 @@ def _laughing(line: str) -> str:
     return f"a: &a {{x: 1}}\n{rest}"
 
 
+def _merged_again(times: int) -> str:
+    """As many keys, which are merged as many times."""
+    keys, again = ", ".join(f"k{n}: 1" for n in range(times)), ", ".join(["*a"] * times)
+    return f"a: &a {{{keys}}}\nb: {{<<: [{again}]}}\n"
+
+
 def _problems(text: str) -> list[str]:
     with pytest.raises(DeclarationError) as caught:
         parse(text, "web.yaml")
@@ -89,6 +95,7 @@ def _problems(text: str) -> list[str]:
         (_laughing("{name}: &{name} [{before}]\n"), "unfolds to more than 300000 values"),
         (_laughing("{name}: &{name} {{<<: [{before}]}}\n"), "unfolds to more than 300000 values"),
         ("a: &a [*a]\n", "is an alias inside its own anchor?"),
+        (_merged_again(1000), "unfolds to more than 300000 values"),
         (_with_expression(" || ".join(["cpu > 1"] * 20_000)), "at most 500 numbers and names"),
         (_with_expression("+".join(["cpu"] * 400) + " > 1"), "at most 120 operations in one another"),
         (_with_expression("??".join(["cpu"] * 3_000) + " > 1"), "at most 500 numbers and names"),
@@ -96,7 +103,7 @@ def _problems(text: str) -> list[str]:
         (_with_expression("!" * 3_000 + "(cpu > 1)"), "at most 50 levels of nesting"),
         (_with_expression(" | ".join(["CPU > 1"] * 3_000), "oneflow"), "at most 100 levels of nesting"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_a_value_too_deep_too_large_or_with_half_a_character_is_one_problem_with_its_line(
     text: str, message: str
