@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"\+?(\d+\.?\d*|\.\d+)")
 _LATEST = 1e12
 """Seconds."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds()
 
 
 def clock_text(at: float | None) -> str:
@@ -65,7 +66,10 @@ def written(text: str, now: float) -> TimeRange:
     if text == "now":
         return _wide(round(now * 1_000_000), _MILLISECOND)
     if text.startswith("-"):
-        return _wide(round((now - parse_span(text[1:])) * 1_000_000), _MILLISECOND)
+        ago = now - parse_span(text[1:])
+        if ago < _FIRST:
+            raise ValueError("no calendar reaches that far back")
+        return _wide(round(ago * 1_000_000), _MILLISECOND)
     if _NUMBER.fullmatch(text):
         number = Decimal(text)
         if abs(number) > _LATEST:
