@@ -19,6 +19,7 @@ from config.units import Instant, Seconds
 
 _MOMENT = re.compile(r"(?P<year>\d{4})-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
 _YEARS = range(1970, 2200)
+_SPAN = re.compile(r"\s*(\d+(\.\d+)?\s*(ms|s|m|h|d)\s*)+")
 
 
 def read_moment(text: object) -> datetime:
@@ -46,14 +47,16 @@ def read_until(text: object) -> str | datetime | Seconds:
     Raises:
         ValueError: says what was expected.
 
-    >>> read_until("0 19 * * mon-fri"), read_until("10h")
-    ('0 19 * * mon-fri', 36000.0)
+    >>> read_until("0 19 * * mon-fri"), read_until("10h"), read_until("1d 12h")
+    ('0 19 * * mon-fri', 36000.0, 129600.0)
     """
     expected = 'a calendar such as "0 19 * * mon-fri", a moment such as 2026-12-24T18:00+01:00, or a duration'
     if not isinstance(text, str):
         raise ValueError(expected)
     if re.match(r"\d{4}-", text):
         return read_moment(text)
+    if _SPAN.fullmatch(text):
+        return read_positive_span(text)
     if " " in text.strip() or text.startswith("@"):
         return read_cron(text)
     if not re.match(r"\s*\d", text):
