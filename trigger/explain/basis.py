@@ -7,7 +7,7 @@ A run-length span of history keeps the basis of its first evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from config.model.catalogue import Catalogue, Group
 from config.units import Moment, PolicyId
 from trigger.decide import decide
 from trigger.policies.evaluate import evaluate, requests_from
-from trigger.requests import Decision, Fleet, GroupState, Request, RequestCause
+from trigger.requests import Decision, Fleet, GroupState, Request, RequestCause, RequestOutcome
 from trigger.verdicts import Evaluation, Foreseen, Hold, PolicyStreak
 
 
@@ -70,14 +70,23 @@ def basis_of(
         holds={} if evaluation is None else evaluation.carried,
         size=None if evaluation is None else evaluation.size,
         foreseen={} if evaluation is None else _foreseen(evaluation),
-        requests=tuple(
-            answer.request
-            for answer in decision.answers
-            if answer.request.cause is not RequestCause.POLICY and answer.request != kept
-        ),
+        requests=tuple(_asked(decision.answers, kept)),
         fleet=fleet,
         state=state,
     )
+
+
+def _asked(answers: Sequence[RequestOutcome], kept: Request | None) -> Iterator[Request]:
+    """Yield the requests of others than policies. The one that was kept is among them only if it was made again.
+
+    Then it stands before those of policies, as in the decision; one that expired or was displaced has no size.
+    """
+    of_policies = [place for place, answer in enumerate(answers) if answer.request.cause is RequestCause.POLICY]
+    first = min(of_policies, default=len(answers))
+    for place, answer in enumerate(answers):
+        made = answer.request != kept or (place < first and answer.wanted is not None)
+        if made and answer.request.cause is not RequestCause.POLICY:
+            yield answer.request
 
 
 def rerun(catalogue: Catalogue, group: Group, basis: Basis) -> tuple[Evaluation | None, Decision]:

@@ -38,6 +38,8 @@ _PASSING = frozenset(
         Reason.MAX_CHANGE,
         Reason.BUDGET,
         Reason.OUTBID,
+        Reason.WAITING_TURN,
+        Reason.EXPIRED,
     }
 )
 """Refusals that end by themselves; the request for the time is then made again."""

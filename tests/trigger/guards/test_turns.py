@@ -119,6 +119,8 @@ def test_a_request_that_waited_too_long_expires() -> None:
         pytest.param((), a_fleet(), 30, id="carried-out"),
         pytest.param((), a_fleet(), KEPT, id="expired"),
         pytest.param((an_alarm(remove(1), id="a2"),), BEHIND, 30, id="displaced"),
+        pytest.param((an_alarm(add(2)),), BEHIND, 30, id="made-again"),
+        pytest.param((an_alarm(add(2)),), a_fleet(), 30, id="made-again-in-its-turn"),
     ],
 )
 def test_a_kept_request_decided_once_more_gets_the_same_answer(

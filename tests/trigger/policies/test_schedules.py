@@ -14,7 +14,7 @@ from config.model.adjustments import Adjustment
 from config.model.calendars import Calendar
 from config.model.catalogue import Group, Mode
 from config.model.schedules import End, LastsFor, Once, Schedule, ScheduledBound, ScheduledChange, ScheduledLimit, Times
-from config.units import Instant, PolicyId
+from config.units import GroupId, Instant, PolicyId
 from tests.support.trigger import (
     NOON,
     a_catalogue,
@@ -36,6 +36,7 @@ from trigger.decide import decide
 from trigger.explain.explanation import explain
 from trigger.explain.shapes import shape
 from trigger.explain.words import say
+from trigger.guards.turns import KEPT
 from trigger.policies.schedules import due
 from trigger.reasons import Reason
 from trigger.requests import Decision, Fleet, GroupState, Pause, Request
@@ -389,6 +390,29 @@ def test_every_time_is_answered_at_most_once_and_none_is_lost(
         assert all(each is not None and NOON + previous < each <= NOON + now for each in found)
         answered += found
     assert len(answered) == len(set(answered))
+
+
+def test_a_time_that_waits_for_the_turn_of_another_group_is_not_lost_to_a_policys_request() -> None:
+    decider = Decider(replace(with_schedules(a_change(set_to(20))), service="shop"))
+    behind = replace(a_fleet(), ahead=GroupId("db"))
+    decider.tick(-30)
+    assert decider.tick(0, fleet=behind).reason is Reason.WAITING_TURN
+
+    timely = due(decider.group, decider.state, at(30).wall)
+    asked_ = (*timely, a_request(add(1)))
+    decider.state = decide(decider.group, asked_, behind, decider.state, at(30), evaluation=an_evaluation()).state
+
+    assert decider.tick(60).desired_to == 20
+    assert decider.ticks([90, 120]) == []
+
+
+def test_a_time_whose_turn_came_too_late_is_carried_out_as_late_as_it_may_be() -> None:
+    decider = Decider(replace(with_schedules(a_change(set_to(20))), service="shop"))
+    decider.tick(-30)
+    decider.tick(0, fleet=replace(a_fleet(), ahead=GroupId("db")))
+
+    assert decider.tick(KEPT + 30).desired_to == 20, "the daemon was down for more than ten minutes"
+    assert decider.ticks([KEPT + 60]) == []
 
 
 # In words
