@@ -21,7 +21,7 @@ from config.model.effects import (
     kind_of,
 )
 from config.model.where import Where, hint
-from config.units import AlertId, PolicyId
+from config.units import AlertId, GroupId, PolicyId
 
 
 def effect_at(alert: Alert) -> Where:
@@ -78,10 +78,8 @@ def values(catalogue: Catalogue) -> Iterator[Finding]:
 
 def contradictions(catalogue: Catalogue) -> Iterator[Finding]:
     """Two alerts that always fire together, for one group, must not want and forbid the same."""
-    for first, second in combinations(catalogue.alerts.values(), 2):
+    for first, second in _alike(catalogue):
         shared = [group for group in first.groups if group in second.groups]
-        if dict(first.match) != dict(second.match) or not shared:
-            continue
         wanted, forbidden = (_wants(catalogue, first), _wants(catalogue, second)), (_forbids(first), _forbids(second))
         if _clash(*wanted) or (wanted[0] and wanted[0] <= forbidden[1]) or (wanted[1] and wanted[1] <= forbidden[0]):
             message = (
@@ -90,6 +88,16 @@ def contradictions(catalogue: Catalogue) -> Iterator[Finding]:
             )
             leans = (("alerts", first.id), ("alerts", second.id, "match"), ("alerts", second.id, "groups"))
             yield Finding(effect_at(second), message, (*leans, *_fired(first), *_fired(second)))
+
+
+def _alike(catalogue: Catalogue) -> Iterator[tuple[Alert, Alert]]:
+    """Yield each two alerts that fire together for one group at least."""
+    found: dict[tuple[object, GroupId], list[Alert]] = {}
+    for alert in catalogue.alerts.values():
+        for group in dict.fromkeys(alert.groups):
+            found.setdefault((frozenset(alert.match.items()), group), []).append(alert)
+    pairs = (pair for alike in found.values() for pair in combinations(alike, 2))
+    yield from {(first.id, second.id): (first, second) for first, second in pairs}.values()
 
 
 def _affected(catalogue: Catalogue) -> Iterator[tuple[Alert, Group]]:

@@ -6,7 +6,7 @@ image; simulated members run nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -17,6 +17,7 @@ from config.model.catalogue import (
     Catalogue,
     CloudstackCloud,
     CloudstackRecipe,
+    Group,
     ManagedBalancer,
     OneflowCloud,
     OneflowRecipe,
@@ -31,7 +32,7 @@ from config.model.catalogue import (
 )
 from config.model.parts import NetworkPort
 from config.model.where import Where
-from config.units import CloudId, GroupId
+from config.units import CloudId, GroupId, ProfileId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,9 @@ _OF_PLAYED = {
 
 def fitting(catalogue: Catalogue) -> Iterator[Finding]:
     """Find profiles that do not fit their cloud, and balancers that would be given members which serve nothing."""
+    groups = _by_profile(catalogue)
     for profile in catalogue.profiles.values():
+        made = groups.get(profile.id, ())
         match catalogue.clouds.get(profile.cloud):
             case None:
                 continue
@@ -111,14 +114,22 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
             case SimulatedCloud(id=cloud):
                 reasons = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
                 yield from _meaningless(catalogue, profile, reasons)
-                yield from _serving_nothing(catalogue, profile)
+                yield from _serving_nothing(catalogue, profile, made)
             case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() as cloud:
-                yield from _of_machines(catalogue, profile, _KINDS[type(cloud)])
+                yield from _of_machines(catalogue, profile, made, _KINDS[type(cloud)])
             case unknown:
                 assert_never(unknown)
 
 
-def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Iterator[Finding]:
+def _by_profile(catalogue: Catalogue) -> Mapping[ProfileId, Sequence[Group]]:
+    """Return the groups of each profile: there may be ten thousand of both."""
+    found: dict[ProfileId, list[Group]] = {}
+    for group in catalogue.groups.values():
+        found.setdefault(group.profile, []).append(group)
+    return found
+
+
+def _of_machines(catalogue: Catalogue, profile: Profile, groups: Sequence[Group], kind: _Machines) -> Iterator[Finding]:
     what = f"members on the cloud {profile.cloud} are {kind.what}"
     absent = [key for key in kind.needs if ("profiles", profile.id, key) not in catalogue.sites]
     if absent and not isinstance(profile.recipe, kind.recipe):
@@ -132,7 +143,7 @@ def _of_machines(catalogue: Catalogue, profile: Profile, kind: _Machines) -> Ite
         )
     yield from _meaningless(catalogue, profile, reasons)
     yield from _on_no_network(profile)
-    yield from _out_of_reach(catalogue, profile)
+    yield from _out_of_reach(catalogue, profile, groups)
 
 
 def _on_no_network(profile: Profile) -> Iterator[Finding]:
@@ -155,19 +166,19 @@ def _meaningless(catalogue: Catalogue, profile: Profile, because: Mapping[str, s
             yield Finding(where, f"{why}: remove it", _leans(profile))
 
 
-def _serving_nothing(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
-    for group in catalogue.groups.values():
+def _serving_nothing(catalogue: Catalogue, profile: Profile, groups: Sequence[Group]) -> Iterator[Finding]:
+    for group in groups:
         uses = (catalogue.balancers.get(use.balancer) for use in group.balancers)
-        if group.profile == profile.id and not all(isinstance(balancer, ManagedBalancer) for balancer in uses):
+        if not all(isinstance(balancer, ManagedBalancer) for balancer in uses):
             message = f"members on the simulated cloud {profile.cloud} serve nothing: remove the balancers"
             behind = tuple(("balancers", use.balancer) for use in group.balancers)
             leans = (("groups", group.id, "profile"), *behind, *_leans(profile))
             yield Finding(("groups", group.id, "balancers"), message, leans)
 
 
-def _out_of_reach(catalogue: Catalogue, profile: Profile) -> Iterator[Finding]:
-    for group in catalogue.groups.values():
-        for index, use in enumerate(group.balancers if group.profile == profile.id else ()):
+def _out_of_reach(catalogue: Catalogue, profile: Profile, groups: Sequence[Group]) -> Iterator[Finding]:
+    for group in groups:
+        for index, use in enumerate(group.balancers):
             if isinstance(catalogue.balancers.get(use.balancer), SharedListener):
                 message = f"a shared listener serves processes of this machine, and members on {profile.cloud} are not"
                 leans = (("groups", group.id, "profile"), ("balancers", use.balancer), *_leans(profile))

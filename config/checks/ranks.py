@@ -7,7 +7,7 @@ share a condition with large ones; but where no group that asks ever has so many
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from config.checks.findings import Finding
@@ -15,13 +15,14 @@ from config.model.catalogue import AnyCondition, Catalogue, Condition, Group, Ho
 from config.model.counters import Per
 from config.model.reductions import Rank, Reduction
 from config.model.where import Where
-from config.units import Seconds, format_span
+from config.units import ConditionId, Seconds, format_span
 
 
 def unreachable(catalogue: Catalogue) -> Iterator[Finding]:
     """Find ranks beyond the members, or the ticks of the window, of every group that asks for them."""
+    asked = _askers(catalogue)
     for condition in catalogue.conditions.values():
-        askers = _askers(catalogue, condition)
+        askers = asked.get(condition.id, ())
         if isinstance(condition.across, Rank):
             yield from _across(catalogue, condition, condition.across, [asker.group for asker in askers])
         for rank in dict.fromkeys(each for each in _over(condition) if isinstance(each, Rank)):
@@ -43,13 +44,14 @@ def _over(condition: AnyCondition) -> tuple[Reduction, ...]:
     )
 
 
-def _askers(catalogue: Catalogue, condition: AnyCondition) -> Sequence[_Asker]:
-    return [
-        _Asker(group, policy.holds is not Holds.AVERAGE)
-        for group in catalogue.groups.values()
-        for policy in (catalogue.policies[name] for name in group.policies if name in catalogue.policies)
-        if condition.id in policy.when
-    ]
+def _askers(catalogue: Catalogue) -> Mapping[ConditionId, Sequence[_Asker]]:
+    """Return the groups that ask for each condition, once for each of their policies."""
+    found: dict[ConditionId, list[_Asker]] = {}
+    for group in catalogue.groups.values():
+        for policy in (catalogue.policies[name] for name in group.policies if name in catalogue.policies):
+            for condition in dict.fromkeys(policy.when):
+                found.setdefault(condition, []).append(_Asker(group, policy.holds is not Holds.AVERAGE))
+    return found
 
 
 def _across(catalogue: Catalogue, condition: AnyCondition, rank: Rank, groups: Sequence[Group]) -> Iterator[Finding]:
