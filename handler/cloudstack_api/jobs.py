@@ -90,9 +90,10 @@ class Jobs:
 
     async def own(self, arguments: Arguments, view: View) -> list[StoredJob]:
         """Return the newest jobs of the accounts that a list is about, as far as the caller may see them."""
-        wanted = wanted_accounts(arguments, view.by, view.accounts)
-        found = await asyncio.to_thread(self._store.jobs, Instant(self._now() - KEPT), _MOST)
-        return [job for job in found if is_own(view, job) and (wanted is None or job.account in wanted)]
+        wanted, grants = wanted_accounts(arguments, view.by, view.accounts), view.by.grants
+        accounts = {*grants.accounts, view.by.account} if wanted is None and grants.groups is not None else wanted
+        found = await asyncio.to_thread(self._store.jobs, Instant(self._now() - KEPT), _MOST, accounts)
+        return [job for job in found if is_own(view, job)]
 
 
 def is_own(view: View, job: StoredJob) -> bool:

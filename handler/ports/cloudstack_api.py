@@ -72,6 +72,6 @@ class CloudstackApiStore(Protocol):
         """Return the newest decisions of all groups that changed a desired size, newest first."""
         ...
 
-    def jobs(self, since: Instant, limit: int) -> tuple[StoredJob, ...]:
-        """Return the newest jobs that ended at ``since`` or later, newest first."""
+    def jobs(self, since: Instant, limit: int, accounts: Collection[str] | None = None) -> tuple[StoredJob, ...]:
+        """Return the newest jobs that ended at ``since`` or later, newest first; ``None``: those of all accounts."""
         ...

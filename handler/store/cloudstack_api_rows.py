@@ -98,8 +98,10 @@ class CloudstackApiRows(StoreSession):
         with self._snapshot() as connection:
             return read_size_changes(connection, since, limit)
 
-    def jobs(self, since: Instant, limit: int) -> tuple[StoredJob, ...]:
-        """Return the newest jobs that ended at ``since`` or later, newest first."""
+    def jobs(self, since: Instant, limit: int, accounts: Collection[str] | None = None) -> tuple[StoredJob, ...]:
+        """Return the newest jobs that ended at ``since`` or later, newest first; ``None``: those of all accounts."""
         wanted = every(cloudstack_jobs).where(since <= _ENDED).order_by(_ENDED.desc(), cloudstack_jobs.c.uuid)
+        if accounts is not None:
+            wanted = wanted.where(cloudstack_jobs.c.account.in_(accounts))
         with self._snapshot() as connection:
             return tuple(StoredJob(**named(row)) for row in connection.execute(wanted.limit(limit)).mappings())

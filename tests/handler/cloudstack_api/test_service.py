@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from config.model.sections import Section
 from config.units import ROOT_DOMAIN, AccountId, DomainId
-from handler.cloudstack_api import service
+from handler.cloudstack_api import jobs, service
 from handler.cloudstack_api.commands import COMMANDS
 from handler.cloudstack_api.service import _ACTS, _LISTS
 from handler.identity.accounts import AccountQuota
@@ -244,6 +244,25 @@ def test_a_day_alone_is_whole_as_the_end_of_a_time(tmp_path: Path) -> None:
             (event,) = await scene.admin.listed("listEvents", type="COUNTER.CREATE")
             day = event["created"][:10]
             assert await scene.admin.listed("listEvents", type="COUNTER.CREATE", startdate=day, enddate=day) == [event]
+
+    asyncio.run(play())
+
+
+def test_jobs_of_other_accounts_hide_none_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_MOST", 2)
+
+    async def play() -> None:
+        async with serving(a_bed(tmp_path)) as scene:
+            accounts = scene.up.operations.users.known.accounts
+            shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(), ("clouds.prod",))
+            sam = await scene.user("sam", account=shop.id)
+            await sam.done("createAutoScaleVmProfile", zoneid=ZONE, serviceofferingid="small", templateid="t-1")
+            await scene.policies()
+
+            for command in ("listAsyncJobs", "listEvents"):
+                for more in ({}, {"listall": True}):
+                    assert [each["account"] for each in await sam.listed(command, **more)] == ["shop"]
+            assert len(await scene.admin.listed("listAsyncJobs", listall=True)) == 2
 
     asyncio.run(play())
 
