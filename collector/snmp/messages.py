@@ -25,6 +25,8 @@ _REPORT = 0xA8
 _RESPONSE = 0xA2
 _OCTETS = 0x04
 _LONG = 0x80
+_GREATEST = 2**32 + 79
+"""The first number of an encoded OID can be so great, and no other one greater. Source: RFC 2578, 3.5; X.690, 8.19."""
 NO_VALUES = frozenset({0x80, 0x81, 0x82})
 """Tags of noSuchObject, noSuchInstance and endOfMibView. Source: RFC 3416, section 3."""
 _USM_STATS = bytes.fromhex("2b060106030f0101")
@@ -193,14 +195,20 @@ def encoded(oid: str) -> bytes:
 
 @lru_cache(maxsize=16384)
 def dotted(oid: bytes) -> str:
-    """An OID as people write it; empty for what is none."""
+    """An OID as people write it; empty for what is none.
+
+    >>> dotted(b""), dotted(bytes.fromhex("2b06818181818100")), dotted(bytes.fromhex("2b0681"))
+    ('', '', '')
+    """
     arcs, arc = list[int](), 0
     for octet in oid:
         arc = arc << 7 | octet & 0x7F
+        if arc > _GREATEST:
+            return ""
         if not octet & _LONG:
             arcs.append(arc)
             arc = 0
-    if not arcs:
+    if not arcs or oid[-1] & _LONG:
         return ""
     first = min(arcs[0] // 40, 2)
     return ".".join(map(str, [first, arcs[0] - 40 * first, *arcs[1:]]))

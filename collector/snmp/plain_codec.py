@@ -177,6 +177,8 @@ def values_of(found: Iterable[Binding]) -> Pairs | Trouble:
     pairs: list[tuple[str, Raw]] = []
     for oid, tag, contents in found:
         name = dotted(oid)
+        if not name:
+            return GARBAGE
         if tag == _NULL:
             return valueless(name)
         value = _value(tag, contents)

@@ -15,6 +15,8 @@ _SPECIAL: Mapping[bytes, str] = MappingProxyType({b"\x9f\x78": ">f", b"\x9f\x79"
 """Tags of what net-snmp puts into an Opaque: float (UCD-SNMP-MIB::laLoadFloat comes so) and double."""
 _WHOLE: Mapping[bytes, bool] = MappingProxyType({b"\x9f\x76": False, b"\x9f\x7a": True, b"\x9f\x7b": False})
 """Integers of 64 bits in an Opaque, and whether they have a sign: Counter64, Integer64, Unsigned64."""
+_WIDEST = 9
+"""Octets of a whole number of 64 bits without a sign."""
 _EXTENDED, _HEAD = 0x9F, 3
 """First byte, and bytes of tag and length, of what lies in such an Opaque."""
 _LONGEST_QUOTE = 60
@@ -73,7 +75,7 @@ def described(raw: Raw) -> str:
 
 def _opaque(tag: bytes, body: bytes) -> float | Reply:
     if tag in _WHOLE:
-        return int.from_bytes(body, signed=_WHOLE[tag])
+        return int.from_bytes(body, signed=_WHOLE[tag]) if 0 < len(body) <= _WIDEST else Reply.MALFORMED
     shape = _SPECIAL.get(tag)
     if shape is None or struct.calcsize(shape) != len(body):
         return Reply.MALFORMED

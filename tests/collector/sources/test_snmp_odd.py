@@ -265,6 +265,40 @@ def test_garbage_harms_only_the_agent_that_sends_it(spoilt: object) -> None:
     assert set(scrape.reply) == {Reply.MALFORMED}
 
 
+@pytest.mark.parametrize(
+    "value", ["9f76ff" + "ff" * 255, "9f7aff" + "7f" * 255, "9f7600"], ids=["counter", "signed", "empty"]
+)
+def test_a_whole_number_that_has_no_64_bits_is_none_and_harms_no_other_object(value: str) -> None:
+    objects = {MANY[0]: V2C.Opaque(hexValue=value), MANY[1]: V2C.Integer(7)}
+
+    found, _ = poll(table(list(objects.items())), [an_object(oid) for oid in objects])
+
+    assert found == {("a", MANY[0]): Reply.MALFORMED, ("a", MANY[1]): 7.0}
+
+
+@pytest.mark.parametrize("oid", ["", "2b" + "ff" * 60 + "7f", "2b0681"], ids=["empty", "too-great", "cut-off"])
+def test_a_walk_that_meets_what_is_no_oid_harms_no_other_object(oid: str) -> None:
+    def script(ask: Ask) -> Sequence[bytes]:
+        walked = ask.next or ask.bulk
+        return [with_oid(ask, bytes.fromhex(oid)) if walked else ask.answer([(each, 7) for each in ask.oids])]
+
+    column = a_column("1.3.6.1.2.1.2.2.1.10")
+    found, _ = poll(script, [an_object(OBJECT), column])
+
+    assert found == {("a", OBJECT): 7.0, ("a", column.id): Reply.MALFORMED}
+
+
+def with_oid(ask: Ask, oid: bytes) -> bytes:
+    """An answer with the number 5 for one object, whose OID is written so."""
+    none = ask.answer([])
+    binding = bytes([0x06, len(oid)]) + oid + b"\x02\x01\x05"
+    objects = bytes([0x30, len(binding) + 2, 0x30, len(binding)]) + binding
+    answer = bytearray(none[:-2] + objects)
+    for length in (1, none.index(b"\xa2") + 1):
+        answer[length] += len(objects) - 2
+    return bytes(answer)
+
+
 def test_an_agent_that_sends_garbage_now_and_then_is_heard_again() -> None:
     async def scene() -> list[Answers]:
         good: Script = lambda ask: [ask.answer([(oid, 7) for oid in ask.oids])]  # noqa: E731
