@@ -132,8 +132,11 @@ def _lines(kind: str, result: Any) -> Iterable[PromSeries]:  # noqa: ANN401  JSO
 
 
 def _line(labels: Mapping[str, str], written: Sequence[tuple[float, str]]) -> PromSeries:
-    points = tuple((float(at), _value(value)) for at, value in written)
-    return PromSeries(labels=dict(labels), points=points, newest=points[-1][0])
+    """Read one series. Raises what `decode` catches."""
+    points, named = tuple((float(at), _value(value)) for at, value in written), dict(labels)
+    if not all(isinstance(label, str) for label in named.values()):
+        raise ValueError("a label is not a text")
+    return PromSeries(labels=named, points=points, newest=points[-1][0])
 
 
 def _value(written: str) -> float:

@@ -193,3 +193,11 @@ def test_no_document_is_an_exception(kind: str, result: object, more: dict[str, 
     document = {"status": "success", "data": {"resultType": kind, "result": result}} | more
 
     assert isinstance(decode(json.dumps(document).encode()), PromSeriesSet | HttpFailure)
+
+
+@pytest.mark.parametrize("label", ["[1]", "{}", "5", "null"])
+def test_a_label_that_is_no_text_makes_the_answer_another_one_s(label: str) -> None:
+    line = f'{{"metric":{{"instance":{label}}},"value":[1795240836.2,"5"]}}'
+    body = f'{{"status":"success","data":{{"resultType":"vector","result":[{line}]}}}}'.encode()
+
+    assert decode(body) == HttpFailure(reply=Reply.MALFORMED, detail="the endpoint is not Prometheus' query API")
