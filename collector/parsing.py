@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from collector.samples import Reply
@@ -52,8 +53,7 @@ def loads(text: str | bytes) -> Any:  # noqa: ANN401  JSON as it came
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise DuplicateKey(f"the key {twice[:60]!a} is there twice")
     return made
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -170,3 +171,12 @@ def test_no_document_is_an_exception_and_only_numbers_are_values(document: objec
 @given(body=st.binary(max_size=100), kind=st.sampled_from(["", "text/plain", "application/openmetrics-text"]))
 def test_no_bytes_are_an_exception(body: bytes, kind: str) -> None:
     assert len(picked(body, kind, [JsonPick(path="$.a"), MetricPick(name="a")])) == 2
+
+
+def test_a_key_that_is_twice_among_very_many_is_found_as_fast_as_the_document_is_read() -> None:
+    keys = [f'"k{number}":1' for number in range(50_000)]
+    began = time.thread_time()
+    (found,) = picked(f"{{{','.join([*keys, keys[-1]])}}}".encode(), "", [JsonPick(path="$.k1")])
+
+    assert found == HttpFailure(reply=Reply.AMBIGUOUS, detail="the key 'k49999' is there twice")
+    assert time.thread_time() - began < 2.0
