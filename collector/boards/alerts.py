@@ -6,9 +6,9 @@ repeated its value is absent, and an absent value decides nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from config.units import AlertId, GroupId, Instant, Moment
+from config.units import AlertId, GroupId, Instant, Moment, Seconds
 
 _AT_MOST = 1000
 """Numbers of one rule for one group; a flood of alerts costs no more memory."""
@@ -36,6 +36,11 @@ class Brought:
         while the machine is suspended.
         """
         return now.wall >= self.until or now.steady - self.at.steady >= self.until - self.at.wall
+
+    def moved(self, step: Seconds) -> Brought:
+        """Return the same number by a wall clock that was set by ``step``."""
+        at = replace(self.at, wall=Instant(self.at.wall + step))
+        return replace(self, at=at, until=Instant(self.until + step))
 
 
 class Board:
@@ -66,6 +71,12 @@ class Board:
         kept.pop(key, None)
         if not kept:
             self._brought.pop((group, alert), None)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep what is left of each number's time: the wall clock was set by ``step``."""
+        self._brought = {
+            rule: {key: brought.moved(step) for key, brought in kept.items()} for rule, kept in self._brought.items()
+        }
 
     def value(self, group: GroupId, alert: AlertId, now: Moment) -> float | None:
         """Return the greatest number that is not over; ``None``: there is none. Numbers that are over are forgotten."""

@@ -9,10 +9,11 @@ The writer bounds the size: it accepts only values of groups, members and names 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from config.units import GroupId, MemberName, Moment, Seconds
+from config.units import GroupId, Instant, MemberName, Moment, Seconds
 
 _Sender = MemberName | None
 """A member, or (``None``) the whole group."""
@@ -75,6 +76,13 @@ class Pushes:
         if kept:
             self._held[group] = kept
         self._count += _size(kept) - _size(held)
+
+    def follow(self, step: Seconds) -> None:
+        """Keep the age of each number: the wall clock was set by ``step``."""
+        for pushes in (pushes for held in self._held.values() for pushes in held.values()):
+            for name, pushed in pushes.items():
+                at = replace(pushed.at, wall=Instant(pushed.at.wall + step))
+                pushes[name] = pushed._replace(at=at)
 
     def forget(self, group: GroupId) -> None:
         """Forget a group."""

@@ -159,6 +159,7 @@ class Engine:
             follow=(
                 self.parts.converger.follow,
                 self.reports.follow,
+                self.ingest.follow,
                 self.recordings.follow,
                 self.housekeeping.follow,
                 self.keeper.follow,

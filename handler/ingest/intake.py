@@ -11,7 +11,7 @@ from collector.boards.alerts import Board
 from collector.boards.pushes import Pushes
 from config.model.access import SecretRef
 from config.model.catalogue import Catalogue
-from config.units import CloudId, GroupId, MemberName, Moment
+from config.units import CloudId, GroupId, MemberName, Moment, Seconds
 from handler.ingest.alerts.alerting import Alerting
 from handler.ingest.alerts.dispatch import AlertDispatcher
 from handler.ingest.alerts.hooks import Hooks
@@ -93,7 +93,7 @@ class Ingest:
             clock=clock,
             count=counts.pushed,
         )
-        self._runtimes = runtimes
+        self._runtimes, self._pushes = runtimes, inbox.pushes
         self.looks = EventLooks(runtimes, look)
         self.buses = BusListeners(
             BusSurroundings(
@@ -119,6 +119,11 @@ class Ingest:
     def tasks(self) -> Sequence[asyncio.Task[None]]:
         """The loops that have to run."""
         return self.alerting.tasks()
+
+    def follow(self, step: Seconds) -> None:
+        """The system's clock was set by so much: what came in before is as old as it was."""
+        self.dispatcher.follow(step)
+        self._pushes.follow(step)
 
     def saw(self, runtime: GroupRuntime, members: Collection[MemberName]) -> None:
         """Accept pushes of the members that a pass has seen."""

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from collector.outages.heard import PolledChannels
 from collector.outages.outages import Silence
 from config.errors import StoreError
 from config.units import GroupId, Instant, Seconds
@@ -121,6 +122,7 @@ def _move(runtime: GroupRuntime, step: Seconds, now: Instant) -> None:
     runtime.state = limited_state(moved(runtime.state, GroupState, step), now)
     runtime.kept_builds = limited_builds(moved(runtime.kept_builds, Builds, step), now)
     runtime.silence = moved(runtime.silence, Silence, step)
+    runtime.heard = moved(runtime.heard, PolledChannels, step)
     runtime.decided_at = moved(runtime.decided_at, Instant | None, step)
     runtime.converged_at = moved(runtime.converged_at, Instant | None, step)
     runtime.roll = moved(runtime.roll, Roll | None, step)

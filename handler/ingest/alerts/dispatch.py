@@ -90,6 +90,11 @@ class AlertDispatcher:
         if self._auditing is not None:
             await self._auditing
 
+    def follow(self, step: Seconds) -> None:
+        """The system's clock was set by so much."""
+        self._episodes.follow(step)
+        self._board.follow(step)
+
     async def passed(self, batch: Sequence[Sequence[Meaning]]) -> list[list[AlertEffect]]:
         """Decide all of a batch, and return the result of each meaning once that is on disk.
 

@@ -61,6 +61,12 @@ class Episodes:
         known.end_received = now
         return True
 
+    def follow(self, step: Seconds) -> None:
+        """Keep how long ago each end was received: our clock was set by ``step``."""
+        for known in self._known.values():
+            if known.end_received is not None:
+                known.end_received = Instant(known.end_received + step)
+
     def _of(self, alert: AlertId, received: ReceivedAlert) -> _Known:
         key = (alert, received.fingerprint)
         known = self._known.setdefault(key, _Known())

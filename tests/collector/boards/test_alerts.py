@@ -54,6 +54,14 @@ def test_a_number_is_over_by_the_clock_that_says_so_first(steady: float, wall: f
     assert a_board(brought(7)).value(WEB, DEPTH, a_moment(steady, wall=wall)) == expected
 
 
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_number_lasts_as_long_as_before_once_the_clock_was_set_and_followed(step: float) -> None:
+    board = a_board(brought(7))
+    board.follow(step)
+    assert board.value(WEB, DEPTH, a_moment(299.0, wall=299.0 + step)) == 7
+    assert board.value(WEB, DEPTH, a_moment(300.0, wall=300.0 + step)) is None
+
+
 def test_an_alert_after_the_wall_clock_was_set_back_is_newer_all_the_same() -> None:
     later = Brought(
         group=WEB, alert=DEPTH, key="f1", value=3.0, at=a_moment(30.0, wall=-3570.0), until=Instant(-3270.0)

@@ -84,3 +84,11 @@ def test_the_count_is_that_of_what_can_be_read(acts: list[tuple[str, tuple[objec
         more = (Pushed(1.0, a_moment()),) if act == "put" else ()
         getattr(pushes, act)(group, one, two, *more)
     assert pushes.count == sum(len(pushes.of(group, member)) for group in (WEB, API) for member in (ONE, TWO, None))
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_value_is_as_old_as_before_once_the_clock_was_set_and_followed(step: float) -> None:
+    pushes = Pushes()
+    pushes.put(WEB, ONE, "CPU", pushed(1.0))
+    pushes.follow(step)
+    assert pushes.of(WEB, ONE)["CPU"].age(a_moment(30.0, wall=30.0 + step)) == 30.0

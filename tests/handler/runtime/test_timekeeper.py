@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from collector.boards.alerts import Brought
+from config.units import AlertId, Instant
 from handler.engine import engine as engines
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
+from tests.support.waiting import PATIENT
 from tests.support.worlds import INSTALLATION
 from trigger.reasons import Reason
 
@@ -136,6 +139,38 @@ def test_the_budget_of_an_hour_counts_what_was_made_in_the_last_hour(bed: Engine
         assert up.store.creates(WEB, up.runtime.definition.cloud.id, now).group_past_hour == used == 2
         later = replace(up.engine.parts.clock(), wall=now + 3700.0).wall
         assert up.store.creates(WEB, up.runtime.definition.cloud.id, later).group_past_hour == 0
+
+    bed.run(scene)
+
+
+@STEPS
+def test_a_member_is_silent_for_as_long_as_it_was_when_the_clock_is_set(bed: EngineBed, step: float) -> None:
+    bed.declare(model().replace("{haproxy: scur,", "{snmp: 1.3.6.1.4.1.2021.11.9.0,"))
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await up.ticked(2)
+        bed.readings.value = None
+        await up.until(lambda: len(up.runtime.heard.unanswered) == 2)
+        await set_by(up, step)
+        await up.ticked(3)
+        for missed in up.runtime.heard.unanswered.values():
+            assert missed.heard_at is not None
+            assert missed.silent_since is not None
+            assert 0.0 <= up.operations.now() - missed.silent_since < PATIENT
+            assert 0.0 <= missed.silent_since - missed.heard_at < PATIENT
+
+    bed.run(scene)
+
+
+@STEPS
+def test_the_number_of_an_alert_lasts_as_long_as_it_did_when_the_clock_is_set(bed: EngineBed, step: float) -> None:
+    async def scene(up: Up) -> None:
+        now, board = up.engine.parts.clock(), up.engine.parts.inbox.board
+        until = Instant(now.wall + 900.0)
+        board.put(Brought(group=WEB, alert=AlertId("deep"), key="f1", value=7.0, at=now, until=until))
+        await set_by(up, step)
+        assert board.value(WEB, AlertId("deep"), up.engine.parts.clock()) == 7.0
 
     bed.run(scene)
 

@@ -79,3 +79,12 @@ def test_the_alert_that_was_received_longest_ago_is_forgotten_first() -> None:
         episodes.resolves(SLOW, resolved(fingerprint=fingerprint), at(61.0))
     late = [not episodes.fires(SLOW, firing(fingerprint=fingerprint), at(62.0)) for fingerprint in ("a", "c", "b")]
     assert late == [True, True, False]
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_an_end_was_received_as_long_ago_as_before_once_our_clock_was_set(step: float) -> None:
+    episodes = Episodes()
+    episodes.resolves(SLOW, resolved(starts=0.0, ends=60.0), at(61.0))
+    episodes.follow(step)
+    assert not episodes.fires(SLOW, firing(starts=0.0), at(60.0 + LATE + step))
+    assert episodes.fires(SLOW, firing(starts=0.0), at(61.0 + LATE + step))
