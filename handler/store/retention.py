@@ -4,8 +4,8 @@ What is packed goes by the block, which lasts a day at most (`handler.store.pack
 
 Never deleted: state; members that are not GONE; the last span of a group (the one that a tick may extend, and that
 explains a quiet group); the last notice of a group, and those to be sent; the last edit of the file that touched a
-group; webhooks; by the disk budget also not answers and steps under way. A delivery may go by the budget, or a flood
-would fill the disk: whatever it fired still has its answer.
+group; webhooks; the answer to an alert that is still repeated; by the disk budget also not other answers and steps
+under way. A delivery may go by the budget, or a flood would fill the disk: whatever it fired still has its answer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _delete_aged(connection: Connection, before: Instant) -> int:
         (steps, steps.c.at < before, true()),
         (notes, notes.c.at < before, true()),
         (edits, edits.c.at < before, _followed_edits()),
-        (answers, answers.c.at < before, true()),
+        (answers, answers.c.at < before, _not_repeated(before)),
         (deliveries, deliveries.c.last_at < before, true()),
         (notices, notices.c.at < before, _finished_notices()),
         (members, gone_at < before - _BUDGETS_LOOK_BACK, members.c.phase == Phase.GONE),
@@ -132,6 +132,12 @@ def _followed_edits() -> ColumnElement[bool]:
     """Return the condition for edits that a later one of the same group follows, or whose group is deleted."""
     last = select(func.max(edits.c.id)).where(edits.c.group.in_(select(groups.c.id))).group_by(edits.c.group)
     return edits.c.id.not_in(last)
+
+
+def _not_repeated(since: Instant) -> ColumnElement[bool]:
+    """Return the condition for answers to requests that no alert has repeated since: it would fire its policy again."""
+    firing = select(deliveries.c.decision).where(deliveries.c.at < since, deliveries.c.last_at >= since)
+    return answers.c.request.not_in(firing)
 
 
 def _finished_notices() -> ColumnElement[bool]:

@@ -131,6 +131,16 @@ def test_a_delivery_goes_once_it_has_not_been_repeated_for_long(store):
     assert store.delivered(WEB, a_delivery().alert, "f1") == ()
 
 
+def test_an_alert_that_is_repeated_for_longer_than_history_is_kept_has_its_answer_still(store):
+    for name in ("still", "over"):
+        answer = an_answer(Reason.SCALED_OUT, cause=RequestCause.ALARM, request=name)
+        store.record((a_tick(an_explanation(at(-9 * DAY), sizes=(1, 2), answers=(answer,))),))
+        store.deliver((a_delivery(at(-9 * DAY), fingerprint=name, decision=name),))
+    store.deliver((a_delivery(at(0), fingerprint="still", decision="still"),))
+    store.prune(before=at(-DAY), bytes_at_most=PLENTY)
+    assert store.answers_to({(WEB, "still"), (WEB, "over")}).keys() == {(WEB, "still")}
+
+
 def test_a_flood_of_alerts_goes_by_the_budget_and_webhooks_stay(store):
     store.save_hook(full_hook())
     store.deliver(tuple(a_delivery(at(0), fingerprint=str(number)) for number in range(3000)))
