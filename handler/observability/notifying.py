@@ -17,6 +17,7 @@ after the last decision with a notice. A group that never had one begins with th
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,6 +53,7 @@ _LOOK: Seconds = 5.0
 _BATCH = 200
 _DECISIONS = 200
 """Lines of a group's history that are looked through for decisions without a notice."""
+_NEVER = Instant(math.inf)
 _LANES = 32
 """Targets that are spoken to at once."""
 
@@ -99,10 +101,10 @@ class Notifier:
         self._count = count
         self._watches: dict[GroupId, Watch] = {}
         self._news: dict[GroupId, _News] = {}
-        self._decided: set[GroupId] = set()
-        """Groups whose history may have decisions that are not filed."""
+        self._decided: dict[GroupId, Instant] = {}
+        """Groups whose history may have decisions that are not filed, and the earliest of those that were heard of."""
         self._filed_until: dict[GroupId, Instant] = {}
-        """When each group made the last decision that is filed, or is not to be."""
+        """When each group made the latest decision that is filed, or is not to be."""
         self._since = clock()
         self._lanes: dict[NotifyTarget, asyncio.Task[None]] = {}
         self._waits: dict[NotifyTarget, Instant] = {}
@@ -123,7 +125,7 @@ class Notifier:
         last = await asyncio.to_thread(self._store.last_notices)
         self._watches = {notice.group: watch_after(notice) for notice in last}
         self._filed_until = dict(await asyncio.to_thread(self._store.last_decision_notices))
-        self._decided, self._since = set(self._filed_until), self._clock()
+        self._decided, self._since = dict.fromkeys(self._filed_until, _NEVER), self._clock()
         self._look_back_from_now()
 
     def start(self) -> None:
@@ -164,14 +166,14 @@ class Notifier:
         if notify is None or not notify.decisions:
             self._filed_until[decision.group] = decision.at.wall
             return
-        self._decided.add(decision.group)
+        self._is_decided(decision.group, decision.at.wall)
         self._wake.set()
 
     def forget(self, group: GroupId) -> None:
         """Handle the end of a group; its notices are still sent."""
         self._watches.pop(group, None)
         self._filed_until.pop(group, None)
-        self._decided.discard(group)
+        self._decided.pop(group, None)
 
     def follow(self, step: Seconds) -> None:
         """Keep what is left of every wait: the clock was set by ``step``."""
@@ -230,26 +232,34 @@ class Notifier:
 
     async def _file_decisions(self) -> None:
         for group in sorted(self._decided):
-            self._decided.discard(group)
+            earliest = self._decided.pop(group)
             runtime = self._runtimes.get(group)
             notify = None if runtime is None else runtime.definition.group.notify
             if notify is None or not notify.decisions:
                 continue
             try:
-                await self._file_decisions_of(group, notify.target)
+                await self._file_decisions_of(group, notify.target, earliest)
             except StoreError:
-                self._decided.add(group)
+                self._is_decided(group, earliest)
                 raise
 
-    async def _file_decisions_of(self, group: GroupId, target: NotifyTarget) -> None:
+    def _is_decided(self, group: GroupId, at: Instant) -> None:
+        self._decided[group] = min(at, self._decided.get(group, at))
+
+    async def _file_decisions_of(self, group: GroupId, target: NotifyTarget, earliest: Instant) -> None:
+        """File what is later than all that is filed, or than the earliest decision that was heard of since.
+
+        A tick decides as of the begin of its poll: what was decided meanwhile is later, and may be filed before.
+        """
         until = self._filed_until.get(group, self._since)
         read = partial(self._store.history, group, before=None, limit=_DECISIONS, kinds={EventKind.DECISION})
         events = await asyncio.to_thread(read)
-        fresh = [_notice_of(event) for event in reversed(events) if event.at > until and _is_change(event)]
+        late = (event for event in reversed(events) if event.at > until or event.at >= earliest)
+        fresh = [_notice_of(event) for event in late if _is_change(event)]
         if fresh:
             filed = [Filed(notice=notice, target=target) for notice in fresh]
             await asyncio.to_thread(self._store.file_notices, filed)
-            self._filed_until[group] = fresh[-1].at
+            self._filed_until[group] = max(until, fresh[-1].at)
 
     def _target(self, filed: Filed) -> NotifyTarget:
         """Set the targets that the file names now: a corrected address also applies to waiting notices."""

@@ -12,7 +12,7 @@ import pytest
 from config.errors import StoreError
 from config.model.access import SecretRef
 from config.model.observability import NotifyTarget, NotifyUrl
-from config.units import GroupId, Moment, Monotonic
+from config.units import GroupId, Instant, Moment, Monotonic
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from handler.observability.notifying import Notifier
 from handler.planning.status import GroupCondition
@@ -463,10 +463,15 @@ def sends_decisions(daemon: Daemon, *, on: bool = True) -> None:
     runtime.definition = replace(runtime.definition, group=replace(group, notify=notify))
 
 
-def decides(daemon: Daemon, sizes: tuple[int, int], *, later: float = 1.0, notified: bool = True) -> None:
-    """A decision is written down; unless the daemon is killed right then, the notifier hears of it."""
+def decides(
+    daemon: Daemon, sizes: tuple[int, int], *, later: float = 1.0, notified: bool = True, ago: float = 0.0
+) -> None:
+    """A decision is written down; unless the daemon is killed right then, the notifier hears of it.
+
+    ``ago``: since the poll began on which it was made.
+    """
     daemon.clock.advance(later)
-    now = daemon.clock()
+    now = Instant(daemon.clock() - ago)
     answers = (an_answer(request=f"r{sizes[1]}"),)
     explanation = an_explanation(now, reason=Reason.SCALED_OUT, sizes=sizes, answers=answers)
     daemon.store.record((a_tick(explanation, state=full_state()),))
@@ -489,6 +494,20 @@ def test_changes_of_size_are_sent_in_their_order_if_the_file_says_so(daemon: Dae
 
     asyncio.run(run())
     assert daemon.notification_sender.ids == ["web.1700000001000.desired.5", "web.1700000002000.desired.6"]
+
+
+def test_the_decision_of_a_tick_is_sent_though_another_was_made_and_sent_while_it_polled(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 4))
+        await daemon.rounds()
+        decides(daemon, (4, 5), later=10.0)
+        await daemon.rounds()
+        decides(daemon, (5, 6), ago=5.0)
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert [each.rpartition(".")[2] for each in daemon.notification_sender.ids] == ["4", "5", "6"]
 
 
 def test_without_the_key_no_decision_is_sent_and_none_from_before_it(daemon: Daemon) -> None:
