@@ -35,16 +35,22 @@ class Hooks:
 
     async def load(self) -> None:
         """Read the store, and every secret afresh; one that cannot be read shuts its webhook and is logged."""
-        self._hooks = {hook.name: hook for hook in await asyncio.to_thread(self._store.hooks)}
-        await self._read_secrets()
+        async with self._turn:
+            await self._read()
+            await self._read_secrets()
 
     async def reload(self) -> None:
         """Likewise after a declaration was brought into force; while the store is away, only the secrets are read."""
-        try:
-            await self.load()
-        except StoreError as error:
-            logs.warn("hooks_not_read", error=str(error))
+        async with self._turn:
+            try:
+                await self._read()
+            except StoreError as error:
+                logs.warn("hooks_not_read", error=str(error))
             await self._read_secrets()
+
+    async def _read(self) -> None:
+        """Read the store. Between that and what is in memory no webhook may change: a revoked one would be back."""
+        self._hooks = {hook.name: hook for hook in await asyncio.to_thread(self._store.hooks)}
 
     async def _read_secrets(self) -> None:
         for hook in self._hooks.values():
@@ -140,13 +146,19 @@ class Hooks:
 
     async def flush(self) -> None:
         """Write down when webhooks were used. Raises StoreError."""
-        used, self._used = self._used, {}
-        if used:
+        async with self._turn:
+            used, self._used = self._used, {}
+            if not used:
+                return
+            try:
+                await asyncio.to_thread(self._store.use_hooks, used)
+            except StoreError:
+                self._used = used | self._used
+                raise
             self._hooks = {
                 name: replace(hook, last_used_at=used.get(hook.id, hook.last_used_at))
                 for name, hook in self._hooks.items()
             }
-            await asyncio.to_thread(self._store.use_hooks, used)
 
     def _check(self, wanted: NewWebhook, groups: frozenset[GroupId]) -> None:
         if not tokens.is_name(wanted.name):
