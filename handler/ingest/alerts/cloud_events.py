@@ -10,7 +10,6 @@ Source: CloudEvents 1.0.2 and its HTTP protocol binding.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -135,7 +134,7 @@ def _check(attributes: Mapping[str, Any], at: str) -> None:
 def _decoded(encoded: object) -> bytes:
     try:
         return base64.b64decode(encoded if isinstance(encoded, str) else "", validate=True)
-    except binascii.Error:
+    except ValueError:  # `binascii.Error` is one; text beyond ASCII is another
         raise WrongShape("expected base64 at data_base64") from None
 
 

@@ -38,7 +38,7 @@ def read(message: BusMessage) -> Reading:
             raise WrongShape(f"understood {outline(body)}")
     except WrongShape as error:
         return UnreadablePayload(message=f"{error}; expected an event of CloudStack")
-    if body.get("status") in _BEFORE:
+    if str(body.get("status")) in _BEFORE:
         return NO_NEWS
     machine = key[_ID] if key[_ID] != _UNKNOWN else next(filter(None, map(body.get, _IN_BODY)), None)
     return CloudNews(machine=machine) if isinstance(machine, str) else NO_NEWS

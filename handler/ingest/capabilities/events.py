@@ -60,12 +60,15 @@ def _decoded(sent: bytes) -> bytes:
 
 
 def _from_document(sent: bytes) -> CloudNews:
-    """Read the machine's name and id. A document type is refused: its entities could grow without bound."""
-    if b"<!" in sent.replace(b"<![CDATA[", b""):
+    """Read the machine's name and id. A document type is refused: its entities could grow without bound.
+
+    So is what has two bytes for a character, in which none could be found.
+    """
+    if b"<!" in sent.replace(b"<![CDATA[", b"") or b"\0" in sent:
         raise WrongShape("understood XML with a declaration")
     try:
         root = ElementTree.fromstring(sent)  # noqa: S314  # without a document type there are no entities to expand
-    except ElementTree.ParseError:
+    except (ElementTree.ParseError, LookupError, ValueError):  # the latter two of an encoding that it names
         raise WrongShape(f"understood {len(sent)} bytes that are no XML") from None
     machine = next(_machines(root), None)
     if machine is None:

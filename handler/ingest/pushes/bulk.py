@@ -31,6 +31,8 @@ def read(body: bytes) -> tuple[PushedEntry, ...] | UnreadablePush:
     entries = document if isinstance(document, list) else [document]
     try:
         return whole(_all(entries, listed=isinstance(document, list)))
+    except RecursionError:  # of what is quoted: that takes a little more room than reading it did
+        return UnreadablePush(message=f"expected JSON, found {len(body)} bytes that are nested too deeply")
     except MalformedPush as error:
         return UnreadablePush(message=str(error))
     except TooMany as error:

@@ -133,3 +133,12 @@ def test_a_batch_of_too_many_events_is_too_large() -> None:
     found = read(json.dumps([event(id=str(number)) for number in range(1001)]).encode(), {"content-type": BATCHED})
     assert isinstance(found, UnreadablePayload)
     assert found.too_large
+
+
+@pytest.mark.parametrize("encoded", ["\u00e9", "e30\u2003=", "x"])
+def test_data_that_are_not_base64_are_refused_with_their_place(encoded: str) -> None:
+    document = {name: value for name, value in event(data_base64=encoded).items() if name != "data"}
+    found = read(body(document), {"content-type": STRUCTURED})
+
+    assert isinstance(found, UnreadablePayload)
+    assert "expected base64 at data_base64" in found.message

@@ -73,6 +73,7 @@ _CLOUDSTACK: dict[str, tuple[str, bytes, Reading | None]] = {
     "named as an entity": (_ACTION.format("*"), b'{"VirtualMachine": "u-1"}', CloudNews(machine="u-1")),
     "named nowhere": (_ACTION.format("*"), b"{}", NO_NEWS),
     "named by a number": (_ACTION.format("*"), b'{"entityuuid": 1}', NO_NEWS),
+    "with a stage that is no text": (_STATE, b'{"status": ["Started"]}', CloudNews(machine="u-1")),
     "of a volume": (_STATE.replace("VirtualMachine", "Volume"), _AFTER, NO_NEWS),
     "with another routing key": ("u-1", _AFTER, _UNREADABLE),
     "with no JSON": (_STATE, b"?", _UNREADABLE),

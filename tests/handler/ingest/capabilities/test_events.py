@@ -48,6 +48,11 @@ _BOMB = b'<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><VM><NAME>&c;</NAME
         b"?",
         _BOMB,
         base64.b64encode(_BOMB),
+        base64.b64encode(_BOMB.decode().encode("utf-16")),
+        _BOMB.decode().encode("utf-16-le"),
+        b'<?xml version="1.0" encoding="no-such"?><VM><ID>7</ID></VM>',
+        b'<?xml version="1.0" encoding="undefined"?><VM><ID>7</ID></VM>',
+        b'<?xml version="1.0" encoding="shift_jis"?><VM><ID>7</ID></VM>',
         b"\xff\xfe",
     ],
 )

@@ -84,3 +84,8 @@ _JSON = st.recursive(
 @given(st.binary() | _JSON.map(lambda document: json.dumps(document).encode()))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
     assert isinstance(bulk.read(body), tuple | UnreadablePush)
+
+
+def test_a_body_of_any_depth_is_read_or_refused() -> None:
+    for depth in range(800, 1_000):
+        assert isinstance(bulk.read(b"[" * depth + b"]" * depth), UnreadablePush)
