@@ -69,17 +69,29 @@ class Totals:
 
     def __init__(self) -> None:
         self._kept: dict[Series, tuple[Total, float]] = {}
+        self._tidied_at = -math.inf
 
     def advance(self, series: Series, rows: Mapping[str, float], *, at: float, uptime: Seconds, law: Law) -> Total:
         """Take a new reading into the total of a series; see `advance`."""
         before, _ = self._kept.get(series, (None, 0.0))
         total = advance(before, rows, at=at, uptime=uptime, law=law)
-        self._kept[series] = total, at + max(_KEPT_INTERVALS * law.interval, _LEAST_KEPT)
+        self._keep(series, total, law)
         return total
+
+    def repeat(self, series: Series, law: Law) -> None:
+        """Note that a series is asked for, and that its last reading came once more."""
+        if series in self._kept:
+            self._keep(series, self._kept[series][0], law)
 
     def tidy(self, now: float) -> None:
         """Forget the series that are no longer asked for, by steady seconds."""
         self._kept = {series: kept for series, kept in self._kept.items() if kept[1] >= now}
+        self._tidied_at = now
+
+    def _keep(self, series: Series, total: Total, law: Law) -> None:
+        """Keep it from now on: a reading may be of long ago."""
+        asked_at = max(total.at, self._tidied_at)
+        self._kept[series] = total, asked_at + max(_KEPT_INTERVALS * law.interval, _LEAST_KEPT)
 
 
 def law_of(counter: Counter, interval: Seconds) -> Law:

@@ -45,6 +45,14 @@ class ReducedRows(NamedTuple):
     """How long the count has run; NaN: unknown."""
 
 
+class _LastReading(NamedTuple):
+    at: float
+    """The time of its rows, in steady seconds: perhaps long ago."""
+    reading: ReducedRows
+    asked_at: float
+    """When it was asked for, at least."""
+
+
 class Reducer:
     """Combines an answer's rows into one reading; remembers the rows of counts that rise for ever.
 
@@ -54,7 +62,8 @@ class Reducer:
 
     def __init__(self) -> None:
         self._totals = Totals()
-        self._last: dict[Series, tuple[float, ReducedRows]] = {}
+        self._last: dict[Series, _LastReading] = {}
+        self._tidied_at = -math.inf
 
     def reading(
         self, series: Series, counter: Counter, rows: Sequence[RowNumber], *, at: float, interval: Seconds
@@ -81,17 +90,21 @@ class Reducer:
             )
         if not all(map(math.isfinite, values)):
             return ReducedRows(math.nan, math.nan)
-        before, reading = self._last.get(series, (math.nan, ReducedRows(math.nan, math.nan)))
-        if before != at:
-            total = self._totals.advance(series, named, at=at, uptime=math.nan, law=law_of(counter, interval))
+        before, law = self._last.get(series), law_of(counter, interval)
+        if before is not None and before.at == at:
+            self._totals.repeat(series, law)
+            reading = before.reading
+        else:
+            total = self._totals.advance(series, named, at=at, uptime=math.nan, law=law)
             reading = ReducedRows(total.value, total.uptime)
-            self._last[series] = at, reading
+        self._last[series] = _LastReading(at, reading, max(at, self._tidied_at))
         return reading
 
     def tidy(self, now: float) -> None:
         """Forget the rows of series that are no longer asked for, by steady seconds."""
         self._totals.tidy(now)
-        self._last = {series: kept for series, kept in self._last.items() if kept[0] > now - _KEPT}
+        self._last = {series: last for series, last in self._last.items() if last.asked_at > now - _KEPT}
+        self._tidied_at = now
 
 
 def reduced(values: Sequence[float], how: Reduce) -> float:

@@ -72,6 +72,20 @@ def test_rows_that_rise_are_added_up_by_what_they_rose() -> None:
     ]
 
 
+@pytest.mark.parametrize("every", [1, 20], ids=["a-new-sample-at-every-poll", "at-every-twentieth"])
+def test_rows_that_arrive_late_are_added_up_like_others(every: int) -> None:
+    reducer, found = Reducer(), []
+    for poll in range(3 * every):
+        now, sample = 5_000.0 + poll * 30.0, poll // every
+        reducer.tidy(now)
+        rows, taken = [RowNumber(100.0 + 7.0 * sample, "a")], 5_000.0 + sample * every * 30.0 - 1_200.0
+        reading = read(reducer, rows, kind=CounterKind.RISING, at=taken)
+        assert isinstance(reading, ReducedRows)
+        found.append((reading.value, reading.uptime))
+
+    assert [found[number * every] for number in range(1, 3)] == [(7.0, every * 30.0), (14.0, every * 60.0)]
+
+
 def test_a_row_that_comes_or_goes_is_no_jump() -> None:
     assert risen({"a": 100}, {"a": 110, "b": 10_000}, {"b": 10_005}) == [(0.0, False), (10.0, True), (15.0, True)]
 
