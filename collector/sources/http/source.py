@@ -166,7 +166,7 @@ def _pages(poll: Round) -> Mapping[HttpPage, Sequence[PageRow]]:
                 counter=counter,
                 source=source,
                 interval=declared.interval,
-                limit=declared.freshness * declared.interval,
+                limit=declared.freshness * declared.interval + counter.lag,
             )
         )
     return pages

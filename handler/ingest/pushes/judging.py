@@ -7,8 +7,9 @@ from a name that no counter reads.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from collector.samples import AHEAD_AT_MOST
 from config.model.counters import Per
@@ -63,6 +64,8 @@ class PushListener:
     """``None``: not listed since the start."""
     fresh: Seconds
     """For how long a value counts."""
+    lags: Mapping[str, Seconds] = field(default_factory=lambda: MappingProxyType({}))
+    """For how much longer values of some names do, which always arrive late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +124,22 @@ def judged(
 ) -> tuple[PushReading, ...] | PushRefusal:
     """Return readings of all values, or what is wrong with the first one that cannot be accepted."""
     try:
-        return tuple(_reading(scope, one, listeners, now) for one in entries)
+        return _each_once(_reading(scope, one, listeners, now) for one in entries)
     except _Refused as refused:
         return refused.refusal
+
+
+def _each_once(readings: Iterable[PushReading]) -> tuple[PushReading, ...]:
+    """Return the readings. A member may be called by its name and by its cloud's id, and a group by its name or not."""
+    known: dict[tuple[GroupId, MemberName | None, str], PushReading] = {}
+    for one in readings:
+        whose = (one.group, one.member, one.name)
+        if whose in known:
+            of = one.member or f"group {one.group}"
+            message = f"{quoted(one.name)} of {of} is there twice: it is not clear which is meant"
+            raise _Refused(PushResult.UNCLEAR, message)
+        known[whose] = one
+    return tuple(known.values())
 
 
 def _reading(scope: PushScope, entry: PushedEntry, listeners: Listeners, now: Instant) -> PushReading:
@@ -131,7 +147,7 @@ def _reading(scope: PushScope, entry: PushedEntry, listeners: Listeners, now: In
     listener = listeners[group]
     _read(entry.name, Per.GROUP if member is None else Per.MEMBER, group, listener, scope)
     if entry.at is not None:
-        _timely(entry, now - entry.at, listener.fresh)
+        _timely(entry, now - entry.at, listener.fresh + listener.lags.get(entry.name, 0.0))
     return PushReading(group=group, member=member, name=entry.name, value=entry.value)
 
 

@@ -6,13 +6,13 @@ is how often each sender may make requests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from collector.boards.pushes import Pushed, Pushes
 from collector.targets import measured_counters
 from config.model.catalogue import Catalogue
-from config.model.counters import Per, PushedValue
+from config.model.counters import Counter, Per, PushedValue
 from config.units import GroupId, MemberName, Moment, Monotonic, Seconds
 from handler import logs
 from handler.ingest.alerts.hooks import Hooks
@@ -82,6 +82,8 @@ class _Reads:
 
     catalogue: Catalogue
     by_group: Mapping[GroupId, Mapping[str, frozenset[Per]]]
+    lags: Mapping[GroupId, Mapping[str, Seconds]]
+    """How late values of a name may be: the longest lag of the counters that read it."""
 
 
 class Pushing:
@@ -179,11 +181,12 @@ class Pushing:
         return group in self._runtimes and group in self._catalogue().groups
 
     def _listener(self, group: GroupId) -> PushListener:
-        declared = self._catalogue().groups[group]
+        declared, known = self._catalogue().groups[group], self._known_reads()
         return PushListener(
-            reads=self._reads(group),
+            reads=known.by_group.get(group, {}),
             members=self._members_of(self._runtimes[group]),
             fresh=declared.freshness * declared.interval,
+            lags=known.lags.get(group, {}),
         )
 
     def _members_of(self, runtime: GroupRuntime) -> PushMembers | None:
@@ -196,16 +199,34 @@ class Pushing:
         return known[1]
 
     def _reads(self, group: GroupId) -> Mapping[str, frozenset[Per]]:
+        return self._known_reads().by_group.get(group, {})
+
+    def _known_reads(self) -> _Reads:
         catalogue = self._catalogue()
         if self._known is None or self._known.catalogue is not catalogue:
-            by_group = {declared: _names(catalogue, declared) for declared in catalogue.groups}
-            self._known = _Reads(catalogue=catalogue, by_group=by_group)
-        return self._known.by_group.get(group, {})
+            self._known = _Reads(
+                catalogue=catalogue,
+                by_group={declared: _names(catalogue, declared) for declared in catalogue.groups},
+                lags={declared: _lags(catalogue, declared) for declared in catalogue.groups},
+            )
+        return self._known
 
 
 def _names(catalogue: Catalogue, group: GroupId) -> dict[str, frozenset[Per]]:
     names: dict[str, frozenset[Per]] = {}
+    for name, counter in _pushed(catalogue, group):
+        names[name] = names.get(name, frozenset()) | {counter.per}
+    return names
+
+
+def _lags(catalogue: Catalogue, group: GroupId) -> dict[str, Seconds]:
+    lags: dict[str, Seconds] = {}
+    for name, counter in _pushed(catalogue, group):
+        lags[name] = max(counter.lag, lags.get(name, 0.0))
+    return lags
+
+
+def _pushed(catalogue: Catalogue, group: GroupId) -> Iterator[tuple[str, Counter]]:
     for counter in (catalogue.counters[wanted] for wanted in measured_counters(catalogue, group)):
         if isinstance(counter.source, PushedValue):
-            names[counter.source.name] = names.get(counter.source.name, frozenset()) | {counter.per}
-    return names
+            yield counter.source.name, counter

@@ -301,7 +301,10 @@ def test_a_sample_is_as_old_as_its_time_says_by_the_clock_of_its_server() -> Non
 
     assert answers(fresh) == {("a", "v"): 42.0}
     assert fresh.at.steady - fresh.replied_at[0] == pytest.approx(60.0, abs=2.0)
+    late = answered(a_response(page, headers=TEXT | date), replace(counter, lag=40.0), interval=10.0)
+
     assert answers(stale) == {("a", "v"): Reply.STALE}
+    assert answers(late) == {("a", "v"): 42.0}
 
 
 def test_a_long_page_is_read_beside_the_event_loop() -> None:

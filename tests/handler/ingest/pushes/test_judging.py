@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -188,3 +189,32 @@ def test_a_senders_clock_can_only_show_that_a_value_is_old(before_noon: float, m
 def test_if_one_value_cannot_be_taken_none_is() -> None:
     assert isinstance(judge(member(), sent(), sent("JOBS"), sent("CPUX")), PushRefusal)
     assert judge(member(), sent(), sent("JOBS")) == (reading(), reading("JOBS"))
+
+
+@pytest.mark.parametrize(
+    ("scope", "entries"),
+    [
+        (application(), (sent(value=1.0, member=ONE), sent(value=2.0, member="41"))),
+        (application(), (sent("ORDERS", 1.0), sent("ORDERS", 2.0, group="web"))),
+        (member(), (sent(value=1.0), sent(value=2.0, member=ONE))),
+    ],
+    ids=["by-name-and-by-id", "with-its-group-and-without", "itself-with-its-name-and-without"],
+)
+def test_one_value_that_is_there_twice_under_two_names_is_refused(
+    scope: PushScope, entries: tuple[PushedEntry, ...]
+) -> None:
+    refusal = judge(scope, *entries)
+    assert isinstance(refusal, PushRefusal)
+    assert refusal.result is PushResult.UNCLEAR
+    assert "is there twice: it is not clear which is meant" in refusal.message
+
+
+def test_a_value_that_always_arrives_late_may_be_as_old_as_that() -> None:
+    listeners = {WEB: replace(a_listener(), lags={"CPU": 600.0})}
+    assert judge(member(), sent(at=NOON - 689.0), listeners=listeners) == (reading(),)
+    for late in (
+        judge(member(), sent(at=NOON - 691.0), listeners=listeners),
+        judge(member(), sent("JOBS", at=NOON - 91.0), listeners=listeners),
+    ):
+        assert isinstance(late, PushRefusal)
+        assert late.result is PushResult.STALE
