@@ -162,7 +162,7 @@ class Metrics:
         for step in _STEPS:
             self._action_seconds.labels(step)
         ProcessCollector(registry=registry)
-        for kind in ("command", "url"):
+        for kind in ("command", "url", "slack"):
             for became in ("delivered", "failed", "given_up"):
                 self._notices.labels(kind, became)
         self._gauges, self._certificate = Gauges(runtimes, now, scraped.fleet_pause), CertificateGauge()

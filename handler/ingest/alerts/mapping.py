@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -275,4 +276,5 @@ def _number(received: ReceivedAlert, name: str) -> float | None:
     if name in received.values:
         return received.values[name]
     text = received.annotations.get(name, received.labels.get(name, ""))
-    return float(text) if _NUMBER.fullmatch(text) else None
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None

@@ -70,6 +70,8 @@ def test_before_anything_has_happened_every_word_of_a_group_is_there(bed: Engine
         assert the(metrics, "trimtab_actions_total", group="web", step="destroy", result="failed") == 0
         assert the(metrics, "trimtab_decisions_total", group="web", direction="out", reason="scaled_out") == 0
         assert the(metrics, "trimtab_restrictions_total", group="web", reason="at_max") == 0
+        for kind in ("command", "url", "slack"):
+            assert the(metrics, "trimtab_notices_total", kind=kind, result="given_up") == 0
 
     bed.run(scene)
 

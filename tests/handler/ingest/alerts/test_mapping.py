@@ -163,7 +163,9 @@ def test_a_value_is_read_where_there_is_one(alert: ReceivedAlert, value: float) 
     assert act(BringValue(field="depth"), alert) == Bring(value=value, until=Instant(NOW + 900.0))
 
 
-@pytest.mark.parametrize("text", ["", "many", "12%", "nan", "inf", "1e999x", "1_000", "0x1f", "１２", "1e9999"])
+@pytest.mark.parametrize(
+    "text", ["", "many", "12%", "nan", "inf", "1e999x", "1_000", "0x1f", "１２", "1e9999", "1e999", "9" * 400]
+)
 def test_what_is_no_number_brings_no_value(text: str) -> None:
     assert act(BringValue(field="depth"), firing(annotations={"depth": text})) == Nothing(why=Why.NO_NUMBER)
 
