@@ -13,13 +13,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.errors import StoreError
 from config.units import Instant
-from handler.store.codec import to_text
+from handler.store.codec import from_text, to_text
 from handler.store.revisions import refuse_newer
 from handler.store.sqlite_file import explained
 from handler.store.sqlite_revisions import create_file, earlier_copy, to_head
@@ -110,7 +110,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
     """Make a backup the store. No process may have the store open.
 
     The replaced store is kept beside it, together with its log; if it can be read, its launch sequences are not used
-    again.
+    again, and what was abandoned stays so.
 
     Returns:
         The new path of the replaced store; ``None``: there was none.
@@ -130,7 +130,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
             copy.execute("PRAGMA journal_mode=WAL")
         to_head(draft, keeps_copy=False)
         with _opened(draft) as copy:
-            _doubt(copy, _sequences(store), now)
+            _doubt(copy, _remembered(store), now)
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         _durable(draft)
         aside = set_aside(store, now, "replaced")
@@ -143,24 +143,56 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
     return aside
 
 
-def _doubt(copy: sqlite3.Connection, newer: Mapping[str, int], now: Instant) -> None:
-    """Mark every group that has a size: it waits for a listing that agrees, or for a person."""
-    sized = copy.execute("SELECT id, desired FROM groups WHERE desired IS NOT NULL").fetchall()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remembered:
+    """What a replaced store knows, and the one in its place must not forget."""
+
+    sequences: Mapping[str, int]
+    """The last launch sequence of every group."""
+    abandoned: Sequence[Sequence[object]]
+    """Rows of what is never to be taken up again."""
+
+
+_ABANDONED = 'SELECT name, group_id, cloud, server_id, at, "by" FROM abandoned'
+_ABANDON = 'INSERT OR IGNORE INTO abandoned (name, group_id, cloud, server_id, at, "by") VALUES (?, ?, ?, ?, ?, ?)'
+_RAISE = (
+    "INSERT INTO sequences (group_id, last) VALUES (?, ?) "
+    "ON CONFLICT (group_id) DO UPDATE SET last = max(last, excluded.last)"
+)
+
+
+def _doubt(copy: sqlite3.Connection, newer: _Remembered, now: Instant) -> None:
+    """Mark every group that has a size: it waits for a listing that agrees, or for a person.
+
+    Such a group goes on above the newer sequences once it is believed, every other one at once.
+    """
+    sized = copy.execute("SELECT id, desired, older FROM groups WHERE desired IS NOT NULL").fetchall()
+    others = newer.sequences.keys() - {group for group, _, _ in sized}
     with copy:
-        for group, desired in sized:
-            older = OlderStore(since=now, stored=desired, sequence=newer.get(group, 0))
+        for group, desired, doubted in sized:
+            sequence = max(newer.sequences.get(group, 0), _sequence_in(doubted))
+            older = OlderStore(since=now, stored=desired, sequence=sequence)
             copy.execute("UPDATE groups SET older = ? WHERE id = ?", (to_text(older, OlderStore), group))
+        copy.executemany(_RAISE, [(group, last) for group in others if (last := newer.sequences[group])])
+        copy.executemany(_ABANDON, newer.abandoned)
 
 
-def _sequences(store: Path) -> Mapping[str, int]:
-    """Return the last launch sequence of every group in the replaced store; none if it cannot be read."""
-    if not store.exists():
-        return {}
-    try:
-        with _opened(store) as replaced:
-            return {str(group): int(last) for group, last in replaced.execute("SELECT group_id, last FROM sequences")}
-    except sqlite3.Error:
-        return {}
+def _remembered(store: Path) -> _Remembered:
+    """Read what must not be forgotten of the store that is replaced, as far as it can be read."""
+    sequences: dict[str, int] = {}
+    abandoned: list[Sequence[object]] = []
+    if store.exists():
+        with contextlib.suppress(sqlite3.Error, StoreError), _opened(store) as replaced:
+            sequences.update(replaced.execute("SELECT group_id, last FROM sequences"))
+            abandoned.extend(replaced.execute(_ABANDONED))
+            for group, doubted in replaced.execute("SELECT id, older FROM groups"):
+                sequences[group] = max(sequences.get(group, 0), _sequence_in(doubted))
+    return _Remembered(sequences=sequences, abandoned=abandoned)
+
+
+def _sequence_in(doubted: str | None) -> int:
+    """Return the highest launch sequence that is known of a group in doubt; 0: it is in none."""
+    return 0 if doubted is None else from_text(doubted, OlderStore).sequence
 
 
 def set_aside(store: Path, now: Instant, why: str) -> Path | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete, select, update
 
 from config.units import GroupId, Instant, MemberName, Seconds
 from handler.planning.desired import Builds, Definition
@@ -200,6 +200,9 @@ class SqlStore(
         """Forget a group and its members; its history stays until retention, its sequence for ever."""
 
         def drop(connection: Connection) -> None:
+            doubted = connection.execute(select(groups.c.older).where(groups.c.id == group)).scalar()
+            if doubted is not None:
+                rows.raise_sequence(connection, group, doubted.sequence)
             outbox.delete_sent(connection, group)
             connection.execute(delete(groups).where(groups.c.id == group))
             rows.touch(connection, group)

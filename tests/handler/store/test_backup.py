@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused, StoreError
+from config.units import GroupId
+from handler.planning.garbage import Abandoned
+from handler.ports.stored import Event, EventKind
 from handler.store.backup import put_back, write_backup
 from tests.support.store import INSTALLATION, LOCAL, WEB, a_definition, at, full_state, opened
 from trigger.requests import OlderStore
@@ -156,3 +159,74 @@ def test_a_backup_of_an_older_release_is_brought_up_to_date(tmp_path: Path) -> N
     assert web.state == replace(full_state(), older=OlderStore(since=at(10), stored=5), signals=web.state.signals)
     restored.close()
     assert not list(tmp_path.glob("*.before-*"))
+
+
+def test_a_second_restore_uses_no_launch_id_again_that_the_first_replaced_store_had(tmp_path: Path) -> None:
+    path = a_store(tmp_path / "trimtab.sqlite")
+    write_backup(path, tmp_path / "monday", {})
+    write_backup(path, tmp_path / "tuesday", {})
+    newer = opened(path)
+    newer.intend(WEB, LOCAL, 6, (), at(5))
+    newer.close()
+    put_back(tmp_path / "monday", path, at(10))
+
+    put_back(tmp_path / "tuesday", path, at(20))
+
+    assert the_older_of(path) == OlderStore(since=at(20), stored=3, sequence=8)
+
+
+def the_older_of(path: Path) -> OlderStore | None:
+    store = opened(path)
+    (web,) = store.groups()
+    store.close()
+    return web.state.older
+
+
+def test_a_backup_of_a_store_in_doubt_keeps_what_is_known_of_its_sequences(tmp_path: Path) -> None:
+    path = a_store(tmp_path / "trimtab.sqlite")
+    store = opened(path)
+    doubted = replace(full_state(), desired=3, older=OlderStore(since=at(3), stored=3, found=3, sequence=9))
+    store.note(WEB, "older_store", "convergence", "", at(3), doubted)
+    store.close()
+    write_backup(path, tmp_path / "copy", {})
+    path.unlink()
+
+    put_back(tmp_path / "copy", path, at(10))
+
+    assert the_older_of(path) == OlderStore(since=at(10), stored=3, sequence=9)
+
+
+@pytest.mark.parametrize("size", [None, 3], ids=["in the backup without a size", "not in the backup"])
+def test_launch_ids_of_a_group_that_is_not_marked_are_not_used_again(tmp_path: Path, size: int | None) -> None:
+    group = GroupId("web" if size is None else "worker")
+    path = a_store(tmp_path / "trimtab.sqlite", size)
+    write_backup(path, tmp_path / "copy", {})
+    newer = opened(path)
+    newer.declare((a_definition("web"), a_definition("worker")), at(3))
+    newer.intend(group, LOCAL, 6, (), at(5))
+    last = newer.last_sequence(group)
+    newer.close()
+
+    put_back(tmp_path / "copy", path, at(10))
+
+    restored = opened(path)
+    restored.declare((a_definition("web"), a_definition("worker")), at(11))
+    assert restored.intend(group, LOCAL, 1, (), at(12))[0].sequence == last + 1
+    restored.close()
+
+
+def test_what_was_abandoned_since_the_backup_stays_abandoned(tmp_path: Path) -> None:
+    path = a_store(tmp_path / "trimtab.sqlite")
+    write_backup(path, tmp_path / "copy", {})
+    newer = opened(path)
+    (record, _) = newer.members(WEB)
+    left = Abandoned(name=record.name, group=WEB, cloud=LOCAL, server_id="1", at=at(5), by="ada")
+    act = Event(at=at(5), group=WEB, kind=EventKind.NOTE, name="abandon", by="ada", message="")
+    newer.abandon(act, left, ())
+    newer.close()
+
+    put_back(tmp_path / "copy", path, at(10))
+
+    restored = opened(path)
+    assert restored.abandoned() == (left,)
+    restored.close()

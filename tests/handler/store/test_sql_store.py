@@ -39,7 +39,7 @@ from tests.support.store import (
     opened,
 )
 from trigger.reasons import Reason
-from trigger.requests import Ceiling, GroupState, Observed, Pause, RequestCause, Shrunk, SignalKind
+from trigger.requests import Ceiling, GroupState, Observed, OlderStore, Pause, RequestCause, Shrunk, SignalKind
 
 WORKER = GroupId("worker")
 
@@ -624,3 +624,12 @@ def test_a_crash_loses_when_it_was_last_advised_and_not_what(file):
 def test_where_nothing_is_kept_nothing_was_seen(store):
     store.record((a_tick(an_explanation(at(30)), state=a_state()),))
     assert group_of(store).state.observed.seen is None
+
+
+def test_a_group_that_is_dropped_in_doubt_leaves_its_highest_known_sequence(store):
+    store.intend(WEB, LOCAL, 2, (), NOW)
+    doubted = replace(a_state(2), older=OlderStore(since=NOW, stored=2, sequence=9))
+    store.note(WEB, "older_store", "convergence", "", NOW, doubted)
+    store.drop_group(WEB)
+    store.declare((a_definition("web"), a_definition("worker")), at(1))
+    assert store.intend(WEB, LOCAL, 1, (), at(2))[0].sequence == 10
