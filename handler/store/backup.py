@@ -26,6 +26,7 @@ from handler.store.sqlite_revisions import create_file, earlier_copy, to_head
 from trigger.requests import OlderStore
 
 _BUSY_S = 30.0
+_LOG = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
     """Make a backup the store. No process may have the store open.
 
     The replaced store is kept beside it, together with its log; if it can be read, its launch sequences are not used
-    again, and what was abandoned stays so.
+    again, and what was abandoned stays so. At every instant one of the two is the store.
 
     Returns:
         The new path of the replaced store; ``None``: there was none.
@@ -133,8 +134,8 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
             _doubt(copy, _remembered(store), now)
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         _durable(draft)
-        aside = set_aside(store, now, "replaced")
-        draft.replace(store)
+        with _kept(store, now) as aside:
+            draft.replace(store)
         _durable(store.parent)
     except (sqlite3.Error, OSError) as error:
         raise explained(error, store) from error
@@ -195,23 +196,60 @@ def _sequence_in(doubted: str | None) -> int:
     return 0 if doubted is None else from_text(doubted, OlderStore).sequence
 
 
+@contextlib.contextmanager
+def _kept(store: Path, now: Instant) -> Iterator[Path | None]:
+    """Keep a store under another name, in whose place the block puts another one; if that fails, it is as before.
+
+    It has both names meanwhile, unless the file system has no links.
+    """
+    if not store.exists():
+        yield None
+        return
+    aside = _free(store, now, "replaced")
+    _move_log(store, aside)
+    try:
+        os.link(store, aside)
+    except OSError:
+        store.rename(aside)
+    try:
+        yield aside
+    except BaseException:
+        _move_log(aside, store)
+        if store.exists():
+            aside.unlink()
+        else:
+            aside.rename(store)
+        raise
+
+
 def set_aside(store: Path, now: Instant, why: str) -> Path | None:
     """Move a store and its log away, under another name."""
     if not store.exists():
         return None
+    aside = _free(store, now, why)
+    _move_log(store, aside)
+    store.rename(aside)  # last, so that it is in its place until then
+    return aside
+
+
+def _free(store: Path, now: Instant, why: str) -> Path:
+    """Return a name that is not in use."""
     number, stamp = 0, int(now)
     while (aside := store.with_name(f"{store.name}.{why}-{stamp + number}")).exists():
         number += 1
-    for suffix in ("-wal", "-shm", ""):  # the store itself last, so that it is in its place until then
+    return aside
+
+
+def _move_log(store: Path, to: Path) -> None:
+    for suffix in _LOG:
         part = store.with_name(f"{store.name}{suffix}")
         if part.exists():
-            part.rename(aside.with_name(f"{aside.name}{suffix}"))
-    return aside
+            part.rename(to.with_name(f"{to.name}{suffix}"))
 
 
 def _discard(draft: Path) -> None:
     """Delete a draft and its log, as far as they can be: what failed before is what is reported."""
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", *_LOG):
         with contextlib.suppress(OSError):
             draft.with_name(f"{draft.name}{suffix}").unlink()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sqlite3
 import threading
 from dataclasses import replace
@@ -230,3 +231,22 @@ def test_what_was_abandoned_since_the_backup_stays_abandoned(tmp_path: Path) -> 
     restored = opened(path)
     assert restored.abandoned() == (left,)
     restored.close()
+
+
+def test_there_is_a_store_at_every_instant_of_putting_one_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = a_store(tmp_path / "trimtab.sqlite")
+    write_backup(path, tmp_path / "copy", {})
+    before, replaced = path.read_bytes(), Path.replace
+
+    def fails(draft: Path, target: Path) -> Path:
+        if target == path:
+            assert path.read_bytes() == before  # a kill at this instant leaves it
+            raise OSError(errno.EIO, "Input/output error")
+        return replaced(draft, target)
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(StoreError, match="Input/output error"):
+        put_back(tmp_path / "copy", path, at(10))
+
+    assert path.read_bytes() == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["copy", "trimtab.sqlite"]
