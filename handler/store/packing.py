@@ -27,6 +27,7 @@ from sqlalchemy import (
     select,
 )
 
+from config.errors import StoreError
 from config.units import GroupId, Seconds
 from handler.store.block_schema import decision_blocks, given_blocks, span_blocks
 from handler.store.columns import JsonColumn
@@ -126,7 +127,10 @@ def _pack_some(table: PackedTable, snapshot: Snapshot, do: Do, group: GroupId, l
         newest = connection.execute(table.newest, {"of": group}).mappings().first()
     if not found:
         return 0
-    blocks = _blocks(table, group, found, newest)
+    try:
+        blocks = _blocks(table, group, found, newest)
+    except StoreError:  # the newest block is damaged: it stays as it is, and is not continued
+        blocks = _blocks(table, group, found, None)
 
     def exchange(connection: Connection) -> int:
         replaced = [{"row": block.onto} for block in blocks if block.onto is not None]

@@ -168,3 +168,16 @@ def test_a_block_that_cannot_be_read_is_named_and_left(store):
     store._writer.do(lambda connection: connection.execute(update(span_blocks).values(body=b"noise")).rowcount)
     with pytest.raises(StoreError, match="a stored block of history cannot be read"):
         store.span_at(WEB, at(5))
+
+
+def test_a_damaged_block_keeps_no_other_history_from_being_packed_and_deleted(store):
+    tell(store, range(20))
+    prune(store)
+    store._writer.do(lambda connection: connection.execute(update(span_blocks).values(body=b"noise")))
+    tell(store, range(100, 120))
+    tell(store, range(20), WORKER)
+    prune(store)
+    assert (count(store, spans), count(store, span_blocks)) == (2, 3)
+    assert store.spans_begun(WEB, at(105), at(107), 9)[0].first_at == at(106)
+    assert prune(store, before=50.0) > 0
+    assert count(store, span_blocks) == 1
