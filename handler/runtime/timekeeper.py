@@ -13,11 +13,12 @@ from dataclasses import replace
 from collector.outages.heard import PolledChannels
 from collector.outages.outages import Silence
 from config.errors import StoreError
-from config.units import GroupId, Instant, Seconds
+from config.units import GroupId, Instant, MemberName, Seconds
 from handler import logs
 from handler.planning.desired import Builds
 from handler.planning.limits import limited_builds, limited_state
 from handler.planning.rolls import Roll
+from handler.planning.status import StateSince
 from handler.ports.held_clock import LEAST_STEP, ClockDifference, HeldClock
 from handler.ports.store import Store
 from handler.runtime.converging import Keeper
@@ -126,6 +127,8 @@ def _move(runtime: GroupRuntime, step: Seconds, now: Instant) -> None:
     runtime.decided_at = moved(runtime.decided_at, Instant | None, step)
     runtime.converged_at = moved(runtime.converged_at, Instant | None, step)
     runtime.roll = moved(runtime.roll, Roll | None, step)
+    runtime.begun = moved(runtime.begun, Mapping[MemberName, StateSince], step)
+    runtime.begun_on_disk = moved(runtime.begun_on_disk, Mapping[MemberName, StateSince], step)
     runtime.seen = None if runtime.seen is None else _seen(runtime.seen, step)
 
 

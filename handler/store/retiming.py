@@ -16,8 +16,8 @@ from handler.planning.world import Record
 from handler.ports.held_clock import ClockDifference
 from handler.ports.stored import StoredGroup
 from handler.store import rows
-from handler.store.access_schema import hooks
-from handler.store.schema import bindings, every, groups, members, notices, rolls
+from handler.store.access_schema import hooks, keyed_calls
+from handler.store.schema import bindings, every, groups, members, notices, rolls, states
 from handler.store.state_rows import write_states
 from trigger.moving import moved
 from trigger.requests import GroupState
@@ -45,8 +45,12 @@ def retime(connection: Connection, step: Seconds, now: Instant) -> int:
     if step:
         connection.execute(update(notices).values(next_at=notices.c.next_at + step))
         connection.execute(update(hooks).values(old_until=hooks.c.old_until + step))
+        connection.execute(update(states).values(at=states.c.at + step))
+        connection.execute(update(keyed_calls).values(at=keyed_calls.c.at + step))
     latest = now + _NOTICE_LASTS
     connection.execute(update(notices).where(notices.c.next_at > latest).values(next_at=latest))
+    for begun in (states, keyed_calls):
+        connection.execute(update(begun).where(begun.c.at > now).values(at=now))
     return changed
 
 

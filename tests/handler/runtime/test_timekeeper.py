@@ -235,3 +235,17 @@ def test_housekeeping_is_due_within_the_hour_when_the_clock_was_set(
         assert 0.0 < job.next_run_time.timestamp() - bed.read().wall <= 3600.0
 
     bed.run(scene)
+
+
+@STEPS
+def test_members_are_in_their_states_for_as_long_as_before_the_clock_was_set(bed: EngineBed, step: float) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        await set_by(up, step)
+        await up.passed(3)
+        now = up.operations.now()
+        assert all(0.0 <= now - member.state_since < 60.0 for member in up.status.members)
+
+    bed.run(scene)
+    bed.ahead += step
+    bed.run(scene)

@@ -14,6 +14,8 @@ from handler.planning.garbage import Abandoned
 from handler.planning.provisioning import BalancerProvision
 from handler.planning.step_outcomes import StepResult
 from handler.planning.world import Leaving, Phase
+from handler.ports.held_clock import ClockDifference
+from handler.ports.identity import StoredCall
 from handler.ports.store import Store
 from handler.ports.stored import Creates, Event, EventKind, MemberSpans
 from handler.store.sqlite import SqliteStore
@@ -633,3 +635,12 @@ def test_a_group_that_is_dropped_in_doubt_leaves_its_highest_known_sequence(stor
     store.drop_group(WEB)
     store.declare((a_definition("web"), a_definition("worker")), at(1))
     assert store.intend(WEB, LOCAL, 1, (), at(2))[0].sequence == 10
+
+
+@pytest.mark.parametrize("step", [-86_400.0, 86_400.0])
+def test_a_request_with_a_key_is_known_for_as_long_as_before_the_clock_was_set(store, step):
+    call = StoredCall(caller="ada", key="k1", fingerprint="f", at=NOW)
+    store.begin_call(call, 3600.0, 10)
+    store.retime(step, at(60 + step), ClockDifference(boot="b1", seconds=0.0))
+    assert store.begin_call(replace(call, at=at(120 + step)), 3600.0, 10) is not None
+    assert store.begin_call(replace(call, at=at(3700 + step)), 3600.0, 10) is None
