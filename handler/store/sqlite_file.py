@@ -159,15 +159,22 @@ class SqliteFile:
         return before > _pragma(connection, "freelist_count")
 
     def compact(self) -> None:
-        """Move the write-ahead log's content into the file and cut both to size; less of it during reads."""
-        self._compact(self.reading)
+        """Move the write-ahead log's content into the file and cut both to size; less of it during reads.
 
-    def _compact(self, engine: Engine) -> None:
+        It waits for no reader: no write could begin meanwhile.
+        """
+        self._compact(self.reading, patience=0.0)
+
+    def _compact(self, engine: Engine, *, patience: Seconds) -> None:
         with translated(self.path):
             connection = engine.raw_connection()  # outside any transaction: a checkpoint in one is refused
             try:
                 cursor = connection.cursor()
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                cursor.execute(f"PRAGMA busy_timeout = {1000 * patience:.0f}")
+                try:
+                    cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    cursor.execute(f"PRAGMA busy_timeout = {1000 * _BUSY:.0f}")
                 cursor.close()
             finally:
                 connection.close()
@@ -179,7 +186,7 @@ class SqliteFile:
         it behind, and a copy of the file alone would lack the newest writes.
         """
         with contextlib.suppress(StoreError):
-            self._compact(self.writing)
+            self._compact(self.writing, patience=_BUSY)
         self.reading.dispose()
         self.writing.dispose()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from handler.store.schema import meta
 from handler.store.sqlite_file import explained, reader_engine, writer_engine
-from tests.support.store import NOW, a_definition, opened
+from tests.support.store import NOW, WEB, a_definition, opened
 from tests.support.waiting import PATIENT
 
 
@@ -85,3 +86,18 @@ def test_an_error_says_what_to_do(file, code, advice):
     assert message.startswith(f"store {file}: ")
     assert advice in message
     assert message.endswith(f"({code}: as SQLite says it)")
+
+
+def test_no_write_waits_for_one_that_reads_for_long_while_the_log_is_emptied(store, in_file):
+    with in_file._database.reading.connect() as reading, ThreadPoolExecutor(1) as pool:
+        reading.exec_driver_sql("SELECT * FROM groups").fetchall()
+        store.note(WEB, "scale", "ada", "", NOW)
+        emptying = pool.submit(in_file._database.compact)
+        time.sleep(0.2)
+        began = time.monotonic()
+        store.note(WEB, "scale", "ada", "", NOW)
+        assert time.monotonic() - began < 2.0
+        emptying.result()
+    timeout = "PRAGMA busy_timeout"
+    with in_file._database.reading.connect() as reading:
+        assert reading.exec_driver_sql(timeout).scalar() == 5000
