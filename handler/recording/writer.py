@@ -267,11 +267,22 @@ class RecordingWriter:
             self._chore, self._draft, self._stumbled = None, 0, None
         except OSError as error:
             self._chore, self._draft = None, 0
+            if isinstance(error, FileNotFoundError) and self._forget_removed():
+                return True
             if str(error) != self._stumbled:
                 self._stumbled = str(error)
                 self._say("recording_not_closed", error=str(error))
             return False
         return True
+
+    def _forget_removed(self) -> bool:
+        """Forget files that a person has removed; whether there are any."""
+        gone = {each for each in (*self._sizes, *self._full) if not (self._folder / each.name).exists()}
+        self._full = deque(each for each in self._full if each not in gone)
+        for segment in gone:
+            self._sizes.pop(segment, None)
+            self._say("recording_removed", file=segment.name, because="not_there")
+        return bool(gone)
 
     def _next_chore(self) -> Iterator[int] | None:
         if self._full:

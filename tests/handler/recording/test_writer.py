@@ -20,6 +20,7 @@ from handler.recording import folder as disk
 from handler.recording.files import HOUR, Form, Segment
 from handler.recording.intake import RecordingIntake
 from handler.recording.rows import joined
+from handler.recording.writer import RecordingWriter
 from tests.support.record_forever import SERIES, START
 from tests.support.recording import (
     NINE,
@@ -439,3 +440,20 @@ def test_ticks_that_the_queue_had_no_room_for_are_marked(recorded: Recorded) -> 
 
 def test_a_segment_knows_its_hour() -> None:
     assert Segment(run=0, first=int(NINE) + 5, number=0, form=Form.LOG).until == NINE + HOUR
+
+
+def test_files_that_a_person_removes_keep_none_of_the_others_from_being_thinned(recorded: Recorded) -> None:
+    recorded.settings = Recording(budget=1 << 30, whole=HOUR, then=300.0)
+    recorded.write(*ticks(*(hour * HOUR + second for hour in range(3) for second in (0, 15))))
+    intake = RecordingIntake()
+    recorded.clock = lambda: at(6 * HOUR)
+    writer = RecordingWriter(recorded.folder, intake, recorded.settings, clock=recorded.clock, say=recorded.say)
+    assert writer._took_up()
+    (recorded.folder / recorded.files[0]).unlink()
+
+    while writer._work():
+        pass
+
+    assert [name[11:13] for name in recorded.files] == ["10", "11"]
+    assert all(name.endswith("-5m.parquet") for name in recorded.files)
+    assert sum(size for _, size in writer._sizes.items()) == recorded.bytes
