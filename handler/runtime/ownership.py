@@ -93,7 +93,9 @@ def write_private(path: Path, text: str) -> None:
     draft.unlink(missing_ok=True)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        os.write(handle, text.encode())
+        rest = text.encode()
+        while rest:  # of what a full disk has no room for, it takes a part without an error
+            rest = rest[os.write(handle, rest) :]
         os.fsync(handle)
     finally:
         os.close(handle)

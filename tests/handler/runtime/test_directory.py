@@ -8,6 +8,7 @@ import pytest
 
 from config.errors import Refused
 from handler.runtime.directory import StateDirectory
+from handler.runtime.ownership import write_private
 
 
 def _mode(path: Path) -> int:
@@ -195,3 +196,16 @@ def test_a_damaged_installation_id_is_refused_not_replaced(tmp_path: Path, damag
     with pytest.raises(Refused, match="restore it"):
         StateDirectory(tmp_path).installation()
     assert (tmp_path / "installation").read_text() == damage
+
+
+def test_a_small_file_is_written_whole_though_the_system_takes_a_part_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / "applied.yaml", os.write
+
+    def in_part(file: int, data: bytes) -> int:
+        return write(file, data[:10])
+
+    monkeypatch.setattr(os, "write", in_part)
+    write_private(path, "more than ten characters")
+    assert path.read_text() == "more than ten characters"
