@@ -4,7 +4,8 @@
 
 Each forecast of a group has two files. ``GROUP+POLICY.loads`` is a ring of days: after a head, which has the newest
 step, each day has its number and 2,880 loads as float32; NaN: no data, or none yet. A day is reset, and the disk waited
-for, before its first load is written, so no load of an older day is ever taken for one of today.
+for, before its first load is written, and its number comes last: so neither a load of an older day nor what a full disk
+took in part is ever taken for a load of today.
 ``GROUP+POLICY.learned`` is everything that was learned up to one step, with a checksum. It is written once an hour
 under another name and then put in place. After a start, the steps since then are learned again from the loads: the
 state is the same to the last bit, since only numbers that are kept were ever learned (`trigger.policies.forecasting`).
@@ -34,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from config.units import Seconds
+from handler.store.file_writes import private, put_in_place, write_at
 from trigger.forecast import lanes as columns
 from trigger.forecast.carrying import no_profiles
 from trigger.forecast.cohorts import ForecastCohort, Lane, Terms
@@ -135,7 +137,7 @@ class ForecastFolder:
             known = self.history(kept)
             joined, filled = _filled(known, given, (now // DAY - kept.days + 1) * DAY)
             if filled:
-                _put_in_place(path, _ring_of(joined, kept))
+                put_in_place(path, _ring_of(joined, kept))
         return filled
 
     def forget(self, kept: KeptLane) -> None:
@@ -157,7 +159,7 @@ class ForecastFolder:
         if len(data) < _HEAD.size or _HEAD.unpack_from(data)[:2] != (_FORM, _digest(kept.measures)):
             return _NONE
         newest = int(_HEAD.unpack_from(data)[2])
-        return _history_in(data, newest)
+        return _history_in(data, newest, kept.days)
 
     def save(self, cohort: ForecastCohort, kept: Iterable[KeptLane]) -> None:
         """Save what was learned of the lanes of a cohort.
@@ -169,7 +171,7 @@ class ForecastFolder:
         for each in kept:
             if each.lane not in cohort.lanes:
                 continue
-            _put_in_place(self._learned(each.lane), _learned(cohort.only([each.lane]), each))
+            put_in_place(self._learned(each.lane), _learned(cohort.only([each.lane]), each))
             with _opened(self._loads(each.lane)) as loads:
                 os.fsync(loads)
 
@@ -216,27 +218,13 @@ def _name(lane: Lane) -> str:
     return f"{lane.group}+{lane.policy}"
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    file = _private(str(path), os.O_RDWR | os.O_CREAT)
+    file = private(str(path), os.O_RDWR | os.O_CREAT)
     try:
         yield file
     finally:
         os.close(file)
-
-
-def _put_in_place(path: Path, data: bytes) -> None:
-    """Write a file anew: after a crash it is the old one or the new one."""
-    new = path.with_suffix(".new")
-    with open(new, "wb", opener=_private) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
 
 
 def _digest(text: str) -> bytes:
@@ -258,8 +246,8 @@ def _write_loads(file: int, kept: KeptLane, steps: Sequence[tuple[int, float]]) 
         start = _HEAD.size + day % kept.days * _DAY_BYTES
         if _DAY_HEAD.unpack(os.pread(file, _DAY_HEAD.size, start))[0] != day:
             _reset(file, start, day)
-        os.pwrite(file, struct.pack("<f", load), start + _DAY_HEAD.size + 4 * place)
-    os.pwrite(file, _HEAD.pack(_FORM, _digest(kept.measures), steps[-1][0]), 0)
+        write_at(file, struct.pack("<f", load), start + _DAY_HEAD.size + 4 * place)
+    write_at(file, _HEAD.pack(_FORM, _digest(kept.measures), steps[-1][0]), 0)
 
 
 def _laid_anew(file: int, kept: KeptLane) -> None:
@@ -269,14 +257,17 @@ def _laid_anew(file: int, kept: KeptLane) -> None:
     os.ftruncate(file, 0)
     os.ftruncate(file, _HEAD.size + kept.days * _DAY_BYTES)
     for place in range(kept.days):
-        os.pwrite(file, _DAY_HEAD.pack(-1), _HEAD.size + place * _DAY_BYTES)
+        write_at(file, _DAY_HEAD.pack(-1), _HEAD.size + place * _DAY_BYTES)
     for day in sorted(days)[-kept.days :]:
         start = _HEAD.size + day % kept.days * _DAY_BYTES
-        os.pwrite(file, _DAY_HEAD.pack(day) + days[day].tobytes(), start)
+        write_at(file, days[day].tobytes(), start + _DAY_HEAD.size)
+        write_at(file, _DAY_HEAD.pack(day), start)
 
 
 def _reset(file: int, start: int, day: int) -> None:
-    os.pwrite(file, _DAY_HEAD.pack(day) + np.full(DAY, np.nan, dtype=np.float32).tobytes(), start)
+    write_at(file, np.full(DAY, np.nan, dtype=np.float32).tobytes(), start + _DAY_HEAD.size)
+    os.fdatasync(file)
+    write_at(file, _DAY_HEAD.pack(day), start)
     os.fdatasync(file)
 
 
@@ -315,9 +306,10 @@ def _ring_of(history: History, kept: KeptLane) -> bytes:
     return head + b"".join(days.get(place, none) for place in range(kept.days))
 
 
-def _history_in(data: bytes, newest: int) -> History:
+def _history_in(data: bytes, newest: int, most: int) -> History:
+    """Return the loads of the last so many days: older ones are of a wrong clock, or of before a long stop."""
     last = newest // DAY
-    days = {day: loads for day, loads in _days_in(data) if 0 <= day <= last}
+    days = {day: loads for day, loads in _days_in(data) if max(last - most, -1) < day <= last}
     if not days:
         return _NONE
     first = min(days)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -245,3 +247,37 @@ def test_what_a_release_before_learned_of_members_still_counts(folder: ForecastF
     expected = carrying(UNKNOWN).state.carried
     for each in fields(expected):
         assert np.array_equal(getattr(found.state.carried, each.name), getattr(expected, each.name), equal_nan=True)
+
+
+@pytest.mark.parametrize("before", [30, FIRST - 400 * DAY], ids=["a wrong clock", "a year without a daemon"])
+def test_days_that_the_ring_is_too_short_for_are_no_history(folder: ForecastFolder, before: int) -> None:
+    folder.append(rows(before, [1.0]), [KEPT])
+    folder.append(rows(FIRST, [2.0, 3.0]), [KEPT])
+
+    history = folder.history(KEPT)
+
+    assert (history.first, read(folder)) == (FIRST, [2.0, 3.0])
+
+
+def test_what_a_full_disk_takes_of_a_day_in_part_is_no_load(
+    folder: ForecastFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.append(rows(FIRST, [1.0] * 10), [KEPT])
+    write, full = os.pwrite, False
+
+    def in_part(file: int, data: bytes, place: int) -> int:
+        nonlocal full
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        full = len(data) > 1000
+        return write(file, data[:1000], place)
+
+    monkeypatch.setattr(os, "pwrite", in_part)
+    with pytest.raises(OSError, match="No space left"):
+        folder.append(rows(FIRST + 10, [1.0]), [KEPT])
+    monkeypatch.undo()
+    folder.append(rows(FIRST + 400, [2.0]), [KEPT])
+
+    loads = read(folder)
+    assert (loads[:10], loads[-1]) == ([1.0] * 10, 2.0)
+    assert np.isnan(loads[10:-1]).all()
