@@ -7,7 +7,7 @@ import hashlib
 import json
 import struct
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,16 +62,27 @@ def record_of(tick: int, row: TickRows) -> bytes:
     return _RECORD.pack(zlib.crc32(columns, tick & 0xFFFFFFFF), 0, tick) + columns
 
 
-def _rows_in(data: bytes, ring: RingCheckpoint, newest: int) -> SavedRows:
-    size = _RECORD.size + _COLUMNS * 8 * len(ring.tracks)
+def records_in(data: bytes, size: int) -> Iterator[bytes]:
+    """Yield the records of a file that has one after the other."""
+    return (data[start : start + size] for start in range(0, len(data) - size + 1, size))
+
+
+def _rows_in(records: Iterable[bytes], ring: RingCheckpoint, newest: int) -> SavedRows:
+    """Return the rows of a ring; a record of another length is of other tracks, from before a reload."""
     found = {}
-    for start in range(0, len(data) - size + 1, size):
-        checksum, _, tick = _RECORD.unpack_from(data, start)
-        columns = data[start + _RECORD.size : start + size]
+    for record in records:
+        if len(record) != _size_of(ring):
+            continue
+        checksum, _, tick = _RECORD.unpack_from(record)
+        columns = record[_RECORD.size :]
         if newest - ring.length < tick <= newest and checksum == zlib.crc32(columns, tick & 0xFFFFFFFF):
             low, value, high, valid, share, latest = np.frombuffer(columns).reshape(_COLUMNS, -1)
             found[tick] = TickRows(low, value, high, valid > 0, share, latest)
     return found
+
+
+def _size_of(ring: RingCheckpoint) -> int:
+    return _RECORD.size + _COLUMNS * 8 * len(ring.tracks)
 
 
 def head_in(data: bytes) -> Mapping[str, Any] | None:
@@ -92,14 +103,18 @@ def head_bytes(slot: SavedSlot) -> bytes:
     return _RECORD.pack(zlib.crc32(payload), 0, len(payload)) + payload
 
 
-def slot_of(head: Mapping[str, Any], records: Callable[[int], bytes]) -> SavedSlot:
-    """Put a checkpoint together from its head and the records of each ring, which ``records`` returns by its length.
+def slot_of(head: Mapping[str, Any], records: Callable[[int, int], Iterable[bytes]]) -> SavedSlot:
+    """Put a checkpoint together from its head and the records of each ring.
+
+    Args:
+        head: as `head_in` returns it.
+        records: returns those of a ring of this length; such a record has so many bytes.
 
     Raises:
         ValueError, KeyError, TypeError, IndexError: it is of another release, or not complete.
     """
     windows = _windows(head)
-    rows = tuple(_rows_in(records(ring.length), ring, windows.tick) for ring in windows.rings)
+    rows = tuple(_rows_in(records(ring.length, _size_of(ring)), ring, windows.tick) for ring in windows.rings)
     if any(windows.tick not in each for each in rows):
         raise ValueError("the rows of the newest tick are missing")
     return SavedSlot(boot=str(head["boot"]), windows=windows, rows=rows, holds=_holds(head["holds"]))

@@ -79,5 +79,5 @@ def _read(rings: dict[int, list[bytes]]) -> Sequence[SavedSlot]:
     with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):  # of another release
         head = head_in(rings[_HEAD][0])
         if head is not None:
-            return (slot_of(head, lambda length: b"".join(rings.get(length, ()))),)
+            return (slot_of(head, lambda length, _: rings.get(length, ())),)
     return ()

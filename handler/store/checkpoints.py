@@ -18,7 +18,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from config.units import GroupId
-from handler.store.checkpoint_codec import KEY, SavedSlot, head_bytes, head_in, record_of, slot_key, slot_of
+from handler.store.checkpoint_codec import (
+    KEY,
+    SavedSlot,
+    head_bytes,
+    head_in,
+    record_of,
+    records_in,
+    slot_key,
+    slot_of,
+)
 
 
 class CheckpointFolder:
@@ -63,7 +72,7 @@ class CheckpointFolder:
         heads = [head for turn in "01" if (head := head_in(self._bytes(f"{key}.{turn}"))) is not None]
         with contextlib.suppress(ValueError, KeyError, TypeError, IndexError):  # none, or of another release
             newest = max(heads, key=lambda head: int(head["tick"]))
-            return (slot_of(newest, lambda length: self._bytes(f"{key}-{length}.rows")),)
+            return (slot_of(newest, lambda length, size: records_in(self._bytes(f"{key}-{length}.rows"), size)),)
         return ()
 
     def _bytes(self, name: str) -> bytes:

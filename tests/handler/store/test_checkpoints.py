@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,19 @@ import pytest
 from aggregator.aggregate import Aggregator
 from config.units import GroupId, Monotonic, PolicyId
 from handler.store.checkpoint_codec import SavedHolds, SavedSlot
+from handler.store.checkpoint_rows import StoredCheckpoints
 from handler.store.checkpoints import CheckpointFolder
-from tests.support.aggregator import WEB, a_catalogue, a_condition, a_layout, a_scrape, series
+from handler.store.sql_store import SqlStore
+from tests.support.aggregator import (
+    WEB,
+    a_catalogue,
+    a_condition,
+    a_counter,
+    a_layout,
+    a_policy,
+    a_scrape,
+    series,
+)
 from trigger.verdicts import Hold, PolicyStreak
 
 _CATALOGUE = a_catalogue(conditions=[a_condition(window=30.0)])
@@ -122,3 +134,35 @@ def test_files_are_readable_by_their_owner_only(life: _Life) -> None:
     life.tick(0)
     modes = {path.stat().st_mode & 0o777 for path in life.folder._place.iterdir()}
     assert (life.folder._place.stat().st_mode & 0o777, modes) == (0o700, {0o600})
+
+
+@pytest.mark.parametrize("in_store", [True, False], ids=["in the store", "in files"])
+@pytest.mark.parametrize("ticks", [4, 5, 6, 7])
+def test_after_a_reload_with_more_counters_a_slot_is_whole_at_once(
+    store: SqlStore, tmp_path: Path, ticks: int, in_store: bool
+) -> None:
+    folder = StoredCheckpoints(store) if in_store else CheckpointFolder(tmp_path / "checkpoints")
+    before = Aggregator(_CATALOGUE, [WEB])
+    for number in range(ticks):
+        before.take(a_scrape(_LAYOUT, number * 10.0, {series("a"): float(number)}))
+        folder.write(_slot(before, since=number - 1))
+    both = a_catalogue(
+        conditions=[a_condition("busy", window=30.0), a_condition("full", counter="memory", window=30.0)],
+        counters=[a_counter("cpu"), a_counter("memory")],
+        policies=[a_policy(when=("busy", "full"))],
+    )
+    after = Aggregator(both, [WEB])
+    after.succeed(before)
+    layout = a_layout([series("a"), series("a", counter="memory")])
+    after.take(a_scrape(layout, ticks * 10.0, {series("a"): float(ticks), series("a", counter="memory"): 1.0}))
+    folder.write(_slot(after, since=-math.inf))
+
+    (found,) = folder.read()
+    assert found.rows[0].keys() == {ticks - 2, ticks - 1, ticks}
+
+
+def _slot(aggregator: Aggregator, *, since: float) -> SavedSlot:
+    windows = aggregator.checkpoint()
+    assert windows is not None
+    oldest = max(since, windows.tick - windows.longest)
+    return SavedSlot(boot="a-boot", windows=windows, rows=tuple(aggregator.rows(int(oldest))), holds={})
