@@ -10,7 +10,7 @@ from config.errors import Refused, StoreError
 from handler.store.database import translated
 from handler.store.postgresql_database import PostgresqlDatabase
 from handler.store.postgresql_lease import refuse_leased
-from handler.store.revisions import found_revision, refuse_newer, upgrade
+from handler.store.revisions import found_revision, refuse_newer, refuse_other, upgrade
 from handler.store.schema import HEAD, meta
 from handler.store.sql_store import SqlStore
 
@@ -32,20 +32,25 @@ class PostgresqlStore(SqlStore):
             StoreError: it cannot be reached, another daemon holds it, or the database is another program's.
         """
         try:
-            prepare(database)
+            prepare(database, installation)
             return cls.over(database, installation)
         except BaseException:
             database.close()
             raise
 
 
-def prepare(database: PostgresqlDatabase) -> None:
-    """Bring the tables to this release in one transaction, and take it over. Raises as `PostgresqlStore.open`."""
+def prepare(database: PostgresqlDatabase, installation: str | None = None) -> None:
+    """Bring the tables to this release in one transaction, and take it over. Raises as `PostgresqlStore.open`.
+
+    ``installation``: whose store it must be, if it is there already.
+    """
     with translated(database), database.writing.begin() as connection:
         _require_bytes(connection, database.name)
         found = found_revision(connection, database.name)
         if found is not None and found != HEAD:
             refuse_newer(found, database.name, _EARLIER_DUMP)
+            if installation is not None:
+                refuse_other(connection, database.name, installation)
         if found != HEAD:
             upgrade(connection)
         if not database.is_workers:

@@ -75,19 +75,28 @@ def _config(scripts: Path) -> Config:
 _CLAIM = insert_or_ignore(meta)
 
 
+def refuse_other(connection: Connection, name: str, installation: str) -> None:
+    """Refuse a store that is another installation's, or somewhere else now; of any release.
+
+    Raises:
+        Refused: it is; the message says what to do.
+    """
+    known = {row.name: row.value for row in connection.execute(select(meta.c.name, meta.c.value))}
+    if MOVED in known:
+        raise Refused(f"store {name} was moved to {known[MOVED]}: declare that one, or move it back")
+    owner = known.get("installation", installation)
+    if owner != installation:
+        raise Refused(
+            f"store {name} belongs to installation {owner}, not {installation}: "
+            f"write {owner} into the file 'installation' of the state directory, or move the store away"
+        )
+
+
 def claimed(connection: Connection, database: Database, installation: str) -> int:
     """Write the installation id, or refuse another one; return the first free id for spans.
 
     Under another installation's id no member would be found in its cloud, and the fleet would be made twice.
     """
     _CLAIM.write(connection, {"name": "installation", "value": installation})
-    owner = connection.execute(select(meta.c.value).where(meta.c.name == "installation")).scalar_one()
-    moved = connection.execute(select(meta.c.value).where(meta.c.name == MOVED)).scalar()
-    if moved is not None:
-        raise Refused(f"store {database.name} was moved to {moved}: declare that one, or move it back")
-    if owner != installation:
-        raise Refused(
-            f"store {database.name} belongs to installation {owner}, not {installation}: "
-            f"write {owner} into the file 'installation' of the state directory, or move the store away"
-        )
+    refuse_other(connection, database.name, installation)
     return int(connection.execute(select(func.max(spans.c.id))).scalar() or 0) + 1

@@ -30,7 +30,7 @@ class SqliteStore(SqlStore):
         """
         with translated(path):
             create_file(path)
-            to_head(path)
+            to_head(path, installation=installation)
         file = SqliteFile(path)
         try:
             return cls.over(file, installation)

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from config.errors import StoreError
-from handler.store.revisions import MIGRATIONS, found_revision, refuse_newer, upgrade
+from handler.store.revisions import MIGRATIONS, found_revision, refuse_newer, refuse_other, upgrade
 from handler.store.schema import HEAD
 from handler.store.sqlite_file import RECOVERY, migrating_engine
 
@@ -32,13 +32,20 @@ def create_file(path: Path) -> None:
     path.chmod(0o600)  # never opened here: closing a file drops the locks that SQLite holds on it
 
 
-def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD, keeps_copy: bool = True) -> None:
+def to_head(
+    path: Path,
+    *,
+    scripts: Path = MIGRATIONS,
+    head: str = HEAD,
+    keeps_copy: bool = True,
+    installation: str | None = None,
+) -> None:
     """Create the tables, or migrate those of an older release.
 
     A copy of the older store is made beside it, unless the caller has one (``keeps_copy``).
 
     Raises:
-        Refused: a newer release wrote it; the message says what to do.
+        Refused: a newer release wrote it, or it is not this installation's; the message says what to do.
         StoreError: it is damaged, or a database of another program.
     """
     if path.stat().st_size == 0:
@@ -51,6 +58,9 @@ def to_head(path: Path, *, scripts: Path = MIGRATIONS, head: str = HEAD, keeps_c
             return
         if found is not None:
             refuse_newer(found, str(path), earlier_copy(found, path), scripts=scripts, head=head)
+            if installation is not None:
+                with engine.begin() as connection:
+                    refuse_other(connection, str(path), installation)
             if keeps_copy:
                 _copy(path, path.with_name(f"{path.name}.before-{head}"))
         with engine.begin() as connection:

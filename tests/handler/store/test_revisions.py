@@ -456,3 +456,12 @@ def test_users_from_before_accounts_belong_to_the_root_account_under_their_names
     ]
     assert len({ada.uuid, bob.uuid, store.accounts()[0].uuid, store.domains()[0].uuid}) == 4
     store.close()
+
+
+def test_an_older_store_of_another_installation_is_refused_before_it_is_migrated(tmp_path):
+    path = Path(shutil.copy(FIXTURES / "0017.sqlite", tmp_path / "trimtab.sqlite"))
+    with pytest.raises(Refused, match="belongs to installation k3f9ab, not other1"):
+        SqliteStore.open(path, installation="other1")
+    with contextlib.closing(sqlite3.connect(path)) as store:
+        assert store.execute("SELECT version_num FROM alembic_version").fetchone() == ("0017",)
+    assert not list(tmp_path.glob("*.before-*"))
