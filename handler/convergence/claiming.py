@@ -75,6 +75,10 @@ class Generation:
         self._turn = threading.RLock()
         self._meetings: dict[CloudId, threading.Lock] = {}
         self._met: set[CloudId] = set()
+        self._whole: set[CloudId] = set()
+        """Clouds of which all machines were listed at the first contact."""
+        self._seen: set[tuple[CloudId, GroupId]] = set()
+        """Groups that were listed."""
         self._bearers: dict[CloudId, ClaimBearers] = {}
         self._written: set[MemberName] = set()
         self._unwritten: dict[CloudId, str] = {}
@@ -124,7 +128,7 @@ class Generation:
             except DriverError:
                 return
             if servers is not None:
-                self._take_in(cloud, _by_group(servers))
+                self._take_in(cloud, _by_group(servers), whole=True)
                 self._write(cloud, orchestrator, traffic, self._lacking(cloud))
 
     def see(
@@ -151,6 +155,8 @@ class Generation:
             self._claim(seen)
             self._rival = None
             self._met.clear()
+            self._whole.clear()
+            self._seen.clear()
         if self._local:
             self._lock.demand(self._own)
         return self._own
@@ -171,14 +177,21 @@ class Generation:
         self._own = following
         self._written.clear()
 
-    def _take_in(self, cloud: Cloud, groups: Mapping[GroupId, Sequence[Server]]) -> None:
+    def _take_in(self, cloud: Cloud, groups: Mapping[GroupId, Sequence[Server]], *, whole: bool = False) -> None:
+        """Take listings in; ``whole``: of all groups. See Note [Claims].
+
+        Where a cloud could not be listed as a whole, the first listing of each group is the first contact with it.
+        """
         servers = [server for each in groups.values() for server in each]
         with self._turn:
             bearers = self._bearers.setdefault(cloud.id, ClaimBearers())
             for group, each in groups.items():
                 bearers.listed(group, each)
             rival = rival_of(self._own, claims_on(servers))
-            first = cloud.id not in self._met
+            seen = {(cloud.id, group) for group in groups}
+            first = cloud.id not in self._whole and (whole or not seen <= self._seen)
+            self._seen |= seen
+            self._whole |= {cloud.id} if whole else set()
             self._met.add(cloud.id)
             if rival is None:
                 return

@@ -9,7 +9,7 @@ import pytest
 
 from config.errors import Permanent, StoreError, Transient
 from config.model.catalogue import Mode, SimulatedCloud
-from config.units import CloudId
+from config.units import CloudId, GroupId
 from handler.convergence.claiming import Generation
 from handler.planning.launches import Claim
 from handler.planning.steps import Wait
@@ -246,3 +246,18 @@ def test_a_claim_that_cannot_be_written_down_is_not_made(first: Bed) -> None:
         first.generation.adopt()
     assert own(first) == before
     assert Wait.NO_DESIRED not in dict(first.run().plan.waits)
+
+
+def test_older_claims_stop_no_daemon_whose_cloud_could_first_be_listed_group_by_group(first: Bed) -> None:
+    daemon = Generation(
+        stored=None, save=lambda claim: None, nonce="nonce999", installation="test01", clock=first.clock
+    )
+    (one, *_) = first.cloud.list(WEB).servers
+    for group, counter in (("web", 3), ("api", 7)):
+        listed = [replace(one, claim=Claim(counter=counter, nonce="before00"))]
+        daemon.see(CLOUD, first.cloud, first.converger._traffic, GroupId(group), listed)
+    assert (daemon.rival, daemon.own.counter) == (None, 8)
+
+    taken = [replace(one, claim=Claim(counter=9, nonce="another0"))]
+    daemon.see(CLOUD, first.cloud, first.converger._traffic, GroupId("api"), taken)
+    assert daemon.rival is not None
