@@ -15,7 +15,7 @@ from config.model.daemon import PostgresqlPlace
 from handler.runtime import clock
 from handler.runtime.directory import StateDirectory
 from handler.runtime.store_place import StorePlace, database_of, store_place, write_store_place
-from handler.store.backup import set_aside
+from handler.store.backup import discard, durable, set_aside
 from handler.store.database import translated
 from handler.store.moving import CopiedTable, Tell, copy_rows, mark_moved
 from handler.store.sqlite_file import SqliteFile
@@ -51,6 +51,7 @@ def move(state: Path, file: Path, tell: Tell) -> MovedStore:
         with _source(before) as source, _target(after) as target:
             tables = copy_rows(source, target, tell)
         write_store_place(directory, after)
+        durable(directory.path)  # before the old place says that the store is here
         aside = _give_up(before, after)
     finally:
         directory.release()
@@ -96,15 +97,18 @@ def _target(place: StorePlace) -> Iterator[Connection]:
     match place:
         case Path() as path:
             draft = path.with_name(f"{path.name}.moving")
-            draft.unlink(missing_ok=True)
-            create_file(draft)
-            to_head(draft)
-            file = SqliteFile(draft)
-            with contextlib.closing(file), translated(file):
-                with file.writing.begin() as connection:
-                    yield connection
-                file.compact()
-            draft.replace(path)
+            try:
+                discard(draft)
+                create_file(draft)
+                to_head(draft)
+                file = SqliteFile(draft)
+                with contextlib.closing(file), translated(file):
+                    with file.writing.begin() as connection:
+                        yield connection
+                    file.compact()
+                draft.replace(path)
+            finally:
+                discard(draft)
         case PostgresqlPlace() as server:
             database = database_of(server)
             from handler.store.postgresql import owner, prepare  # its driver is there

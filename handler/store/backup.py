@@ -52,7 +52,7 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
         raise StoreError(f"store {store} does not exist: nothing to copy")
     draft = target.with_name(f".{target.name}.draft")
     try:
-        _discard(draft)
+        discard(draft)
         create_file(draft)
         with _opened(store) as source, _opened(draft) as copy:
             source.backup(copy)
@@ -61,13 +61,13 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
                 copy.execute("CREATE TABLE beside (name TEXT PRIMARY KEY, content BLOB NOT NULL)")
                 copy.executemany("INSERT INTO beside VALUES (?, ?)", beside.items())
         content = read_backup(draft)
-        _durable(draft)
+        durable(draft)
         draft.replace(target)
-        _durable(target.parent)
+        durable(target.parent)
     except (sqlite3.Error, OSError) as error:
         raise explained(error, target) from error
     finally:
-        _discard(draft)
+        discard(draft)
     return content
 
 
@@ -122,7 +122,7 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
     read_backup(backup)
     draft = store.with_name(f"{store.name}.restoring")
     try:
-        _discard(draft)
+        discard(draft)
         create_file(draft)
         with _opened(backup) as source, _opened(draft) as copy:
             source.backup(copy)
@@ -133,14 +133,14 @@ def put_back(backup: Path, store: Path, now: Instant) -> Path | None:
         with _opened(draft) as copy:
             _doubt(copy, _remembered(store), now)
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        _durable(draft)
+        durable(draft)
         with _kept(store, now) as aside:
             draft.replace(store)
-        _durable(store.parent)
+        durable(store.parent)
     except (sqlite3.Error, OSError) as error:
         raise explained(error, store) from error
     finally:
-        _discard(draft)
+        discard(draft)
     return aside
 
 
@@ -247,7 +247,7 @@ def _move_log(store: Path, to: Path) -> None:
             part.rename(to.with_name(f"{to.name}{suffix}"))
 
 
-def _discard(draft: Path) -> None:
+def discard(draft: Path) -> None:
     """Delete a draft and its log, as far as they can be: what failed before is what is reported."""
     for suffix in ("", *_LOG):
         with contextlib.suppress(OSError):
@@ -260,7 +260,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _durable(path: Path) -> None:
+def durable(path: Path) -> None:
+    """Have a file, or the names in a directory, survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from config.errors import Refused, StoreError
 from config.model.daemon import PostgresqlPlace
 from handler.daemon.storing import open_store
+from handler.operations import store_move
 from handler.operations.backups import restore, take
 from handler.operations.store_move import MovedStore, move
 from handler.ports.store import Store
@@ -202,3 +204,33 @@ def test_a_database_that_is_away_moves_nothing(state, file):
     with pytest.raises(StoreError, match="cannot be reached"):
         moved(state, file)
     assert _groups_of(state)
+
+
+def test_a_move_that_fails_leaves_no_draft(state, file, bare, monkeypatch):
+    moved(state, file)
+
+    def fails(source: object, target: object, tell: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store_move, "copy_rows", fails)
+    with pytest.raises(StoreError, match="the disk is full"):
+        moved(state, bare)
+    assert not list(state.glob("trimtab.sqlite.moving*"))
+
+
+def test_a_move_back_is_on_the_disk_before_the_database_says_so(state, file, bare, monkeypatch):
+    moved(state, file)
+    synced, sync = list[bool](), os.fsync
+    give_up = store_move._give_up
+
+    def noted(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink() == state and not (state / "store.json").exists())
+        sync(handle)
+
+    def gives_up(before: object, after: object) -> object:
+        assert any(synced)
+        return give_up(before, after)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(store_move, "_give_up", gives_up)
+    moved(state, bare)
