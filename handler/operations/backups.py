@@ -24,11 +24,13 @@ def take(state: Path, target: Path) -> Content:
     """Copy the store of a state directory, and the files beside it, into one file. A daemon may be running.
 
     Raises:
-        Refused: the store is on PostgreSQL, whose own tools copy it.
+        Refused: the store is on PostgreSQL, whose own tools copy it; or it is itself the file that is named.
         StoreError: there is no store, it cannot be read, or the copy cannot be written.
     """
     directory = StateDirectory(state)
     _refuse_server(directory, "copy it with: pg_dump --format=custom --file=FILE --dbname=")
+    if target.exists() and directory.store.exists() and target.samefile(directory.store):
+        raise Refused(f"{target} is the store itself, which a daemon may be using: name another file")
     return write_backup(directory.store, target.absolute(), _beside(state))
 
 

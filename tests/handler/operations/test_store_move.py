@@ -234,3 +234,12 @@ def test_a_move_back_is_on_the_disk_before_the_database_says_so(state, file, bar
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(store_move, "_give_up", gives_up)
     moved(state, bare)
+
+
+def test_the_store_itself_is_no_place_for_its_backup(state):
+    link = state.parent / "link"
+    link.symlink_to(state / "trimtab.sqlite")
+    for target in (state / "trimtab.sqlite", link):
+        with pytest.raises(Refused, match="is the store itself"):
+            take(state, target)
+    assert _groups_of(state)
