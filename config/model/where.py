@@ -10,6 +10,10 @@ Where: TypeAlias = tuple[str, ...]
 """The keys that lead to a value, from the top; items of a list by their number from 0."""
 
 
+_PLACE = 18
+"""Digits: no list is longer."""
+
+
 def dotted(where: Where) -> str:
     """Write a path as people say it; items of a list count from 1.
 
@@ -18,7 +22,7 @@ def dotted(where: Where) -> str:
     """
     text = ""
     for part in where:
-        if part.isascii() and part.isdigit() and text:
+        if part.isascii() and part.isdigit() and len(part) <= _PLACE and text:
             text += f"[{int(part) + 1}]"
         else:
             text += ("." if text else "") + (part if part.isprintable() and part else ascii(part))

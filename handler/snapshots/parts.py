@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
@@ -206,7 +205,7 @@ def _span(text: str) -> float:
 
 
 def _bounded(number: Any) -> float:  # noqa: ANN401  # a number of JSON
-    if not math.isfinite(number) or abs(number) > _FARTHEST:
+    if not abs(number) <= _FARTHEST:  # not a number is one of these, too
         raise Unfit("a moment or duration within thirty thousand years", number)
     return float(number)
 

@@ -171,6 +171,16 @@ def test_a_name_is_reported_once_by_what_holds_it() -> None:
             id="endless",
         ),
         pytest.param(
+            b'{"desired": 1, "world": {}, "at": 1' + b"0" * 400 + b"}",
+            f"w:1: at: 1{'0' * 59}… is not a moment or duration within thirty thousand years",
+            id="of hundreds of digits",
+        ),
+        pytest.param(
+            b'{"desired": 1, "world": {}, "limits": {"headroom": {"members": 1, "' + b"9" * 5000 + b'": 1}}}',
+            f"w:1: limits.headroom.{'9' * 5000}: unknown key; known are by, members",
+            id="a key of thousands of digits",
+        ),
+        pytest.param(
             b'{"desired": 1, "format": 2, "world": {}}',
             "w:1: format: 2 is not 1, the format that this version reads",
             id="a later format",
