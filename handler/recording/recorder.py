@@ -16,7 +16,7 @@ from handler import logs
 from handler.recording import folder as disk
 from handler.recording.intake import RecordingIntake
 from handler.recording.status import Extent, Figures, RecordingStatus, extent_of
-from handler.recording.switch import Switch, from_text, in_force, still, to_text
+from handler.recording.switch import Switch, from_text, in_force, limited, still, to_text
 from handler.recording.writer import RecordingWriter
 from trigger.moving import moved
 
@@ -73,7 +73,8 @@ class Recordings:
         async with self._changing:
             self._declared = declared
             if self._folder is not None and self._switch is None:
-                self._switch = await asyncio.to_thread(_read_switch, self._folder / _SWITCH)
+                found = await asyncio.to_thread(_read_switch, self._folder / _SWITCH)
+                self._switch = limited(found, self._clock().wall)
             try:
                 await self._settle()
             except OSError as error:
@@ -89,7 +90,7 @@ class Recordings:
             if self._folder is None:
                 raise Refused("this daemon has no folder for recordings")
             until = None if span is None else Instant(self._clock().wall + span)
-            before, self._switch = self._switch, Switch(on=on, by=by, until=until)
+            before, self._switch = self._switch, Switch(on=on, by=by, until=until, lasts=span)
             try:
                 await self._settle(changed=True)
             except OSError as error:

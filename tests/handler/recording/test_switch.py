@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.model.observability import DEFAULTS, Recording
 from config.units import Instant
-from handler.recording.switch import Switch, from_text, in_force, still, to_text
+from handler.recording.switch import Switch, from_text, in_force, limited, still, to_text
 
 NOW = Instant(1000.0)
 OURS = Recording(budget=1 << 30)
@@ -45,3 +47,18 @@ def test_a_word_survives_a_restart(switch: Switch | None) -> None:
 @pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"on": 1, "by": "x", "until": null}', '{"on": true}', "null"])
 def test_a_damaged_word_is_none(text: str) -> None:
     assert from_text(text) is None
+
+
+def test_a_word_for_an_hour_holds_no_longer_when_the_clock_was_set_back_before_a_restart() -> None:
+    word = Switch(on=True, by="ann", until=Instant(86_400.0), lasts=3600.0)
+
+    kept = from_text(to_text(word))
+
+    assert kept == word
+    assert limited(kept, NOW) == replace(word, until=Instant(4600.0))
+    assert limited(kept, Instant(86_000.0)) == word
+
+
+@pytest.mark.parametrize("word", [None, ON, ON_AN_HOUR])
+def test_a_word_without_a_length_is_not_limited(word: Switch | None) -> None:
+    assert limited(word, Instant(0.0)) == word
