@@ -18,9 +18,10 @@ from collector.samples import Reply
 from config.errors import Refused
 from config.model.access import OPEN, SecretRef
 from config.model.observability import NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
-from config.units import Instant, Moment, Monotonic, Seconds
+from config.units import Instant, Moment, Seconds
 from handler.observability.notice_bodies import body, content, proof, slack
 from handler.ports.notices import News, Notice
+from handler.runtime import clock as steady_clock
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR")
 """Variables of our own that a command may see. Any other may hold a secret of Trimtab's."""
@@ -61,7 +62,7 @@ class NotificationSender:
         self._url_timeout = url_timeout
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="notify")
         self._http = HttpClient(
-            clock=lambda: Moment(wall=clock(), steady=Monotonic(clock())),
+            clock=lambda: Moment(wall=clock(), steady=steady_clock.moment().steady),
             read_secret=read_secret,
         )
 
@@ -189,7 +190,10 @@ def _address(secret: str) -> str:
     Raises:
         Refused: it is none, or would be sent in clear.
     """
-    parts = urlsplit(secret.strip())
+    try:
+        parts = urlsplit(secret.strip())
+    except ValueError:  # its words repeat the address
+        raise Refused("the address cannot be read") from None
     here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
     if not parts.hostname or parts.scheme not in {"https", "http"} or (parts.scheme == "http" and not here):
         raise Refused("the address is not https, and not on this machine")

@@ -20,10 +20,12 @@ import pytest
 from config.model.access import SecretRef
 from config.model.observability import NoticeFormat, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
 from config.settings import read_secret
+from config.units import Instant
 from handler.ingest.alerts.signatures import forged
 from handler.observability.notice_bodies import body
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from tests.support.collector import no_secret
+from tests.support.http_servers import a_response, a_server, says
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
 from tests.support.waiting import PATIENT, until
 
@@ -307,7 +309,16 @@ def test_slack_gets_text_at_the_address_that_is_kept_as_a_secret(receiver: Recei
     assert json.loads(got.body)["text"].startswith("*web*: error")
 
 
-@pytest.mark.parametrize("address", ["http://hooks.example.org/secret", "secret", "ftp://x/secret"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://hooks.example.org/secret",
+        "secret",
+        "ftp://x/secret",
+        "https://secret\u2100.example",
+        "https://[secret]/",
+    ],
+)
 def test_an_address_that_would_be_sent_in_clear_is_not_used_and_not_repeated(tmp_path: Path, address: str) -> None:
     kept = tmp_path / "slack"
     kept.write_text(address)
@@ -315,3 +326,22 @@ def test_an_address_that_would_be_sent_in_clear_is_not_used_and_not_repeated(tmp
     unsent = carried(NotifySlack(url=SecretRef(file=str(kept))))
     assert unsent is not None
     assert "secret" not in unsent.because
+
+
+def test_a_pager_is_asked_again_when_it_said_though_the_clock_was_set_back_since() -> None:
+    heard: list[str] = []
+
+    async def attempts() -> None:
+        busy = a_response(status="503 Service Unavailable", headers={"Retry-After": "0"})
+        async with a_server(says(busy, heard)) as port:
+            notification_sender = NotificationSender(
+                environ=ENVIRON,
+                read_secret=partial(read_secret, environ=ENVIRON),
+                clock=lambda: Instant(NOW - 86_400.0 * len(heard)),
+            )
+            for _ in range(2):
+                await notification_sender.send(url(f"http://127.0.0.1:{port}"), a_notice())
+            await notification_sender.close()
+
+    asyncio.run(attempts())
+    assert len(heard) == 2
