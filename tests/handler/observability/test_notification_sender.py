@@ -20,11 +20,11 @@ import pytest
 from config.model.access import SecretRef
 from config.model.observability import NoticeFormat, NotifyCommand, NotifySlack, NotifyTarget, NotifyUrl
 from config.settings import read_secret
-from config.units import Instant
 from handler.ingest.alerts.signatures import forged
 from handler.observability.notice_bodies import body
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from tests.support.collector import no_secret
+from tests.support.fake_cloud import FakeClock
 from tests.support.http_servers import a_response, a_server, says
 from tests.support.notices import NOW, Receiver, a_notice, silent_server
 from tests.support.waiting import PATIENT, until
@@ -330,6 +330,7 @@ def test_an_address_that_would_be_sent_in_clear_is_not_used_and_not_repeated(tmp
 
 def test_a_pager_is_asked_again_when_it_said_though_the_clock_was_set_back_since() -> None:
     heard: list[str] = []
+    clock = FakeClock()
 
     async def attempts() -> None:
         busy = a_response(status="503 Service Unavailable", headers={"Retry-After": "0"})
@@ -337,10 +338,11 @@ def test_a_pager_is_asked_again_when_it_said_though_the_clock_was_set_back_since
             notification_sender = NotificationSender(
                 environ=ENVIRON,
                 read_secret=partial(read_secret, environ=ENVIRON),
-                clock=lambda: Instant(NOW - 86_400.0 * len(heard)),
+                clock=clock,
             )
             for _ in range(2):
                 await notification_sender.send(url(f"http://127.0.0.1:{port}"), a_notice())
+                clock.advance(-86_400.0)
             await notification_sender.close()
 
     asyncio.run(attempts())
