@@ -342,9 +342,7 @@ class Converger:
 
     def _tools(self, definition: Definition, world: World) -> Tools:
         readable = [
-            balancer
-            for balancer, balancer_view in world.balancer_views.items()
-            if balancer_view.registrations is not None
+            balancer for balancer, balancer_view in world.balancer_views.items() if balancer_view.known is not None
         ]
         return Tools(
             installation=self._installation,

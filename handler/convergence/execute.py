@@ -79,7 +79,7 @@ class Tools:
     store: Store
     orchestrator: Orchestrator
     balancers: Mapping[BalancerId, Balancer]
-    """Those that could be read in this pass."""
+    """Those that could be read in this pass, if only in part."""
     definition: Definition
     clock: Callable[[], Instant]
     workers: int

@@ -29,12 +29,13 @@ from handler.planning.world import (
     Member,
     Phase,
     Record,
+    Registration,
     RegistrationState,
     Server,
     ServerState,
     World,
 )
-from handler.ports.balancer import Balancer, Correcting, Provisioner, Registered, registered_with
+from handler.ports.balancer import Balancer, Correcting, PartlyRead, Provisioner, Registered, registered_with
 from handler.ports.orchestrator import Orchestrator, Proving
 from handler.ports.store import Store
 from trigger.moving import moved
@@ -226,7 +227,8 @@ class Gatherer:
             self._absences[whose] = absence = missed(self._absences.get(whose), self.clock(), definition.group.interval)
             return _missing(balancer, error, absence, definition.group.interval)
         except DriverError as error:
-            balancer_view = BalancerView(registrations=None, because=f"balancer {balancer}: {error}")
+            partly = error.registrations if isinstance(error, PartlyRead) else None
+            balancer_view = BalancerView(registrations=None, because=f"balancer {balancer}: {error}", partly=partly)
         self._absences.pop(whose, None)
         return balancer_view
 
@@ -335,14 +337,12 @@ def _worked(
 
 
 def _only(ours: frozenset[MemberName], balancer_view: BalancerView) -> BalancerView:
-    if balancer_view.registrations is None:
-        return balancer_view
-    return replace(
-        balancer_view,
-        registrations={
-            name: registration for name, registration in balancer_view.registrations.items() if name in ours
-        },
-    )
+    def own(registrations: Mapping[MemberName, Registration] | None) -> Mapping[MemberName, Registration] | None:
+        if registrations is None:
+            return None
+        return {name: registration for name, registration in registrations.items() if name in ours}
+
+    return replace(balancer_view, registrations=own(balancer_view.registrations), partly=own(balancer_view.partly))
 
 
 def _is_asked(member: Member, world: World) -> bool:
@@ -352,7 +352,7 @@ def _is_asked(member: Member, world: World) -> bool:
     if member.record.phase is not Phase.IN_SERVICE:
         return member.record.phase is not Phase.LEAVING
     for balancer, _ in member.record.balancers:
-        registrations = world.balancer_views[balancer].registrations
+        registrations = world.balancer_views[balancer].known
         registration = None if registrations is None else registrations.get(member.name)
         if registrations is not None and (registration is None or registration.state is not RegistrationState.SERVING):
             return True

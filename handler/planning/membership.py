@@ -68,7 +68,7 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
     service; but a lost registration is made again only while the probe does not fail.
 
     No member can be registered with a balancer that is not found. A member enters service without it if it serves on
-    another balancer; without another one it waits.
+    another balancer; without another one it waits. Of a balancer of which only some processes answer, these count.
     """
     has_served = record.phase is Phase.IN_SERVICE
     fit = _runs(member) and (member.ready is not False if has_served else is_ready(member, definition))
@@ -80,23 +80,34 @@ def serve(member: Member, record: Record, world: World, definition: Definition) 
         return Moves(steps, waits)
     if not fit:
         return Moves(steps, waits | {Wait.NOT_READY})
-    if not steps and waits <= _NOT_FOUND and not (places and all(_is_lost(world, place) for place in places)):
+    lost = [place for place in places if _is_lost(world, place)]
+    serves = all(place in lost or _serves(member, world, place) for place in places)
+    if not steps and serves and (not places or len(lost) < len(places)):
         return Moves((EnterService(member=member.name),), waits)
     return Moves(steps, waits)
 
 
 def _serve_at(balancer: BalancerId, member: Member, world: World, *, fit: bool) -> Moves:
     """Return the steps to have a member serve on one balancer."""
-    registrations = _registrations(world, balancer)
-    if registrations is None:
+    balancer_view = world.balancer_views.get(balancer)
+    if balancer_view is None or balancer_view.known is None:
         return Moves(waits=_NOT_FOUND if _is_lost(world, balancer) else _UNREADABLE)
-    registration = registrations.get(member.name)
-    if registration is not None and registration.state is RegistrationState.SERVING:
-        return Moves()
-    if not fit or not _may_join(member, registration, world.balancer_views[balancer]):
-        return Moves(waits=frozenset({Wait.NOT_READY}))
+    unread = _UNREADABLE if balancer_view.registrations is None else frozenset[Wait]()
+    if _serves(member, world, balancer):
+        return Moves(waits=unread)
+    registration = balancer_view.known.get(member.name)
+    if not fit or not _may_join(member, registration, balancer_view):
+        return Moves(waits=unread | {Wait.NOT_READY})
     enabled = Enable(member=member.name, balancer=balancer)
-    return Moves((enabled,) if registration is not None else (Join(member=member.name, balancer=balancer), enabled))
+    joined = () if registration is not None else (Join(member=member.name, balancer=balancer),)
+    return Moves((*joined, enabled), unread)
+
+
+def _serves(member: Member, world: World, balancer: BalancerId) -> bool:
+    """Return whether a member serves on one balancer, as far as its processes answer."""
+    balancer_view = world.balancer_views.get(balancer)
+    registration = None if balancer_view is None else (balancer_view.known or {}).get(member.name)
+    return registration is not None and registration.state is RegistrationState.SERVING
 
 
 def depart(member: Member, record: Record, world: World, definition: Definition, now: Instant) -> Moves:

@@ -150,6 +150,14 @@ class BalancerView:
     """Why no member can be registered there now, since it is being created or changed; empty: members can."""
     foreign: tuple[str, ...] = ()
     """Of an exclusive group: names of registered machines that Trimtab did not make or adopt; sorted."""
+    partly: Mapping[MemberName, Registration] | None = None
+    """Where ``registrations`` is ``None`` since only some of its processes answer: those with the processes that do.
+    Members can come into service there, and none leaves."""
+
+    @property
+    def known(self) -> Mapping[MemberName, Registration] | None:
+        """The registrations that members can be compared with to come into service; ``None``: none are known."""
+        return self.partly if self.registrations is None else self.registrations
 
 
 class Phase(enum.Enum):

@@ -7,12 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from config.errors import DriverError
+from config.errors import DriverError, Transient
 from config.model.managed import ManagedBalancer, ManagedPart
-from config.units import MemberName
+from config.units import MemberName, Seconds
 from handler.planning.launches import LaunchId
 from handler.planning.provisioning import PartStatus
 from handler.planning.world import Registration
+
+
+class PartlyRead(Transient):
+    """Some processes of a balancer do not answer: its registrations are not known, except with those that do.
+
+    Members can come into service where it answers, and none leaves.
+    """
+
+    def __init__(
+        self, message: str, *, registrations: Mapping[MemberName, Registration], retry_after: Seconds | None = None
+    ) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.registrations = registrations
 
 
 class Balancer(Protocol):
@@ -22,7 +35,8 @@ class Balancer(Protocol):
         """Return every registration under a name that is a launch id. Never partial: an incomplete answer raises.
 
         A balancer is registered, unreadable or not found (`handler.convergence.lost_balancers`): this returns
-        registrations, raises `Transient` or `Permanent`, or raises `NotFound` with proof.
+        registrations, raises `Transient` (`PartlyRead`, if a part of it answers) or `Permanent`, or raises `NotFound`
+        with proof.
 
         The health is ``None`` without a check, and FAILING only for a state that means *this member does not answer*;
         any other state, and any state that is not known, is UNKNOWN:
@@ -163,9 +177,10 @@ def registered_with(balancer: Balancer, installation: str | None) -> Registered:
     if isinstance(balancer, ListsForeignMachines):
         found = balancer.registered()
     else:
+        registrations = balancer.registrations()
         names = balancer.occupants().values() if isinstance(balancer, ListsForeignMembers) else ()
         foreign = tuple(name for name in names if LaunchId.parse(name) is None)
-        found = Registered(registrations=balancer.registrations(), foreign=foreign)
+        found = Registered(registrations=registrations, foreign=foreign)
     launches = ((name, LaunchId.parse(name)) for name in (found.registrations if installation is not None else ()))
     others = (name for name, launch in launches if launch is None or launch.installation != installation)
     return replace(found, foreign=tuple(sorted({*found.foreign, *others})))

@@ -221,9 +221,11 @@ def _balancer_views(part: Part | None) -> Mapping[BalancerId, BalancerView]:
         if each is None:
             part.wrong(balancer, 'is empty: write {"seats": {}}, or {"seats": null} if it could not be read')
             continue
-        given = each.fields(BalancerView, apart=("seats",))
+        given = each.fields(BalancerView, apart=("seats", "partly"))
         registrations = None if each.is_null("seats") else _registrations(each.part("seats"))
-        balancer_views[BalancerId(balancer)] = BalancerView(**given, registrations=registrations)
+        answered = each.part("partly")
+        partly = None if answered is None else _registrations(answered)
+        balancer_views[BalancerId(balancer)] = BalancerView(**given, registrations=registrations, partly=partly)
     return MappingProxyType(balancer_views)
 
 

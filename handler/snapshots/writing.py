@@ -8,9 +8,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from config.build.wire import name_of
+from config.units import MemberName
 from handler.planning.evidence import LossEvidence, Testimony
 from handler.planning.plan import Snapshot
-from handler.planning.world import BalancerView, Member, Record
+from handler.planning.world import BalancerView, Member, Record, Registration
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -86,13 +87,15 @@ def _record(record: Record) -> dict[str, object]:
 
 
 def _balancer_view(balancer_view: BalancerView) -> dict[str, object]:
-    registrations = balancer_view.registrations
-    entries = (
-        None
-        if registrations is None
-        else {name: _fields(registration, besides=("member",)) for name, registration in registrations.items()}
-    )
-    return {**_fields(balancer_view, besides=("seats",)), "seats": entries}
+    partly = {} if balancer_view.partly is None else {"partly": _registrations(balancer_view.partly)}
+    seats = _registrations(balancer_view.registrations)
+    return {**_fields(balancer_view, besides=("seats", "partly")), **partly, "seats": seats}
+
+
+def _registrations(registrations: Mapping[MemberName, Registration] | None) -> dict[str, object] | None:
+    if registrations is None:
+        return None
+    return {name: _fields(registration, besides=("member",)) for name, registration in registrations.items()}
 
 
 def _fields(value: DataclassInstance, *, besides: Collection[str]) -> dict[str, object]:

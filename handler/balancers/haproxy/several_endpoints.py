@@ -9,7 +9,8 @@ knows; enabling it registers it with the rest;
 * its connections are the sum over all, and unknown if one process does not report them;
 * its health is FAILING only if every process that checks it agrees: if they differ it is UNKNOWN.
 
-A process that cannot be read makes the balancer unreadable; changes still go to all the others.
+A process that cannot be read makes the balancer unreadable; changes still go to all the others. While it does not
+answer, members come into service on those that do (`handler.ports.balancer.PartlyRead`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from handler.ports.balancer import (
     Correcting,
     ListsForeignMembers,
     MemberMove,
+    PartlyRead,
     RegistrationChange,
 )
 
@@ -64,10 +66,9 @@ class HaproxySeveral:
 
         Raises:
             NotFound: every process lacks the backend. If only some lack it, the balancer is unreadable.
+            PartlyRead: some processes do not answer, and the others do.
         """
-        read = self._read()
-        members = dict.fromkeys(member for registrations in read for member in registrations)
-        return {member: together(member, [registrations.get(member) for registrations in read]) for member in members}
+        return _combined(self._read())
 
     def _read(self) -> Sequence[Mapping[MemberName, Registration]]:
         read: list[Mapping[MemberName, Registration]] = []
@@ -82,6 +83,8 @@ class HaproxySeveral:
             raise NotFound("; ".join(map(str, lacking)), cause=lacking[0].cause)
         if failures:
             gravest = _gravest(failures)
+            if read and isinstance(gravest, Transient):
+                raise PartlyRead(str(gravest), registrations=_combined(read), retry_after=gravest.retry_after)
             raise gravest if not isinstance(gravest, NotFound) else Permanent(str(gravest), cause=gravest.cause)
         return read
 
@@ -170,6 +173,12 @@ class HaproxySeveral:
                 failures.append(failure)
         if failures:
             raise _gravest(failures)
+
+
+def _combined(read: Sequence[Mapping[MemberName, Registration]]) -> Mapping[MemberName, Registration]:
+    """Return all members that are registered with any of these processes."""
+    members = dict.fromkeys(member for registrations in read for member in registrations)
+    return {member: together(member, [registrations.get(member) for registrations in read]) for member in members}
 
 
 def _gravest(failures: Sequence[DriverError]) -> DriverError:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from config.errors import DriverError, NotFound, Permanent, Transient
-from config.units import BalancerId, Instant
+from config.units import BalancerId, Instant, MemberName
 from handler.convergence.lost_balancers import Absence, missed
 from handler.planning.plan import plan
 from handler.planning.steps import Destroy, Detach, Drain, Enable, EnterService, Forget, Join, Step, Unmark, Wait
-from handler.planning.world import BalancerView, Leaving, Phase, RegistrationState, ServerState, World
+from handler.planning.world import (
+    BalancerView,
+    Leaving,
+    Phase,
+    Registration,
+    RegistrationState,
+    ServerState,
+    World,
+)
+from handler.ports.balancer import PartlyRead
 from tests.support.beds import Bed, grown
+from tests.support.fake_cloud import FakeBalancer
 from tests.support.octavia_stage import octavia_stage
 from tests.support.worlds import (
     EDGE,
@@ -42,6 +53,11 @@ def beside(*states: RegistrationState) -> BalancerView:
     """The second balancer, where member 1, 2 … do this."""
     registrations = [a_registration(number, state) for number, state in enumerate(states, 1)]
     return BalancerView(registrations={registration.member: registration for registration in registrations})
+
+
+def partly(*states: RegistrationState) -> BalancerView:
+    """The first balancer, where one process does not answer, and with the others member 1, 2 … do this."""
+    return replace(UNREAD, partly=beside(*states).registrations)
 
 
 def seen(member: Any, *, edge: BalancerView = LOST, back: BalancerView | None = None) -> World:
@@ -129,6 +145,48 @@ def seen(member: Any, *, edge: BalancerView = LOST, back: BalancerView | None = 
         ),
         pytest.param(
             1,
+            seen(a_member(1, MADE, ready=True), edge=partly()),
+            [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="new, and a part of the balancer answers: joins there",
+        ),
+        pytest.param(
+            1,
+            seen(a_member(1, MADE, ready=True), edge=partly(RegistrationState.SERVING)),
+            [EnterService(member=ONE)],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="new, and serves at a part of the balancer: enters service",
+        ),
+        pytest.param(
+            1,
+            seen(a_member(1, MADE, ready=True, balancers=BOTH), edge=partly(RegistrationState.SERVING), back=UNREAD),
+            [],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="new, and no part of the other balancer answers: waits",
+        ),
+        pytest.param(
+            1,
+            seen(a_member(1, SERVED), edge=partly()),
+            [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="in service, and forgotten by the part that answers: registered there again",
+        ),
+        pytest.param(
+            1,
+            seen(a_member(1, SERVED), edge=partly(RegistrationState.SERVING)),
+            [],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="in service at the part that answers: stays",
+        ),
+        pytest.param(
+            0,
+            seen(a_member(1, LEAVING, leaving_at=NOW - 1), edge=partly()),
+            [],
+            {Wait.BALANCER_UNKNOWN: 1},
+            id="leaving, and unknown to the part that answers: waits for the other part",
+        ),
+        pytest.param(
+            1,
             seen(a_member(1, SERVED, ServerState.RUNNING, ready=True), edge=BalancerView(registrations={})),
             [Join(member=ONE, balancer=EDGE), Enable(member=ONE, balancer=EDGE)],
             {},
@@ -213,6 +271,34 @@ def test_no_member_leaves_an_unreadable_balancer_however_long(answer: DriverErro
     done = look_for(bed, 600.0)
     assert bed.cloud.destroyed == []
     assert done.failures == ()
+
+
+@dataclass
+class Half(FakeBalancer):
+    """One of its processes does not answer."""
+
+    def registrations(self) -> Mapping[MemberName, Registration]:
+        raise PartlyRead("nothing listens there", registrations=super().registrations())
+
+
+def test_members_come_into_service_where_a_part_of_the_balancer_answers_and_none_leaves() -> None:
+    bed = grown(2)
+    half = Half(bed.clock, instants=bed.instants, states=bed.edge.states, addresses=bed.edge.addresses)
+    bed.balancers[EDGE] = half
+    bed.desire(3)
+    done = look_for(bed, 10.0)
+    assert bed.known(Phase.IN_SERVICE) == bed.machines == set(half.states)
+    assert len(bed.machines) == 3
+    assert done.retries == ("balancer edge: nothing listens there",)
+
+    half.reload()
+    look_for(bed, 10.0)
+    assert set(half.states.values()) == {RegistrationState.SERVING}
+    assert set(half.states) == bed.machines
+
+    bed.desire(1)
+    look_for(bed, 600.0)
+    assert bed.cloud.destroyed == []
 
 
 def test_any_other_answer_begins_the_count_anew() -> None:

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from config.errors import NotFound, Permanent, Transient
 from config.units import MemberName
-from handler.balancers.haproxy.several_endpoints import HaproxySeveral, together
+from handler.balancers.haproxy.several_endpoints import HaproxySeveral, haproxy, together
 from handler.planning.world import Health, Registration, RegistrationState
-from handler.ports.balancer import Reverting
+from handler.ports.balancer import Batched, MemberMove, PartlyRead, RegistrationChange, Reverting
 from tests.support.balancers import HaproxyStage, a_name, several_stage, state_of
 
 NAME = MemberName("web-k3f9ab-1")
@@ -127,6 +128,38 @@ def test_a_change_goes_to_the_endpoints_that_answer_and_then_fails(stage: Haprox
     finally:
         hidden.rename(other.socket)
     assert state_of(stage.balancer, name) is PARTLY
+
+
+@pytest.mark.real("haproxy")
+def test_members_come_into_service_at_the_process_that_answers(stage: HaproxyStage, tmp_path: Path) -> None:
+    (one, two), (other,) = (a_name(), a_name()), stage.others
+    stage.balancer.join(one, "127.0.0.1", 9)
+    stage.balancer.enable(one)
+    assert isinstance(stage.balancer, Batched)
+    hidden = other.socket.rename(tmp_path / "away.sock")
+    try:
+        answers = stage.balancer.apply(
+            [
+                RegistrationChange(move=MemberMove.JOIN, member=two, at=("127.0.0.2", 9)),
+                RegistrationChange(move=MemberMove.ENABLE, member=two),
+            ]
+        )
+        assert {type(answer) for answer in answers} == {Transient}
+        with pytest.raises(PartlyRead, match="does not answer") as partly:
+            stage.balancer.registrations()
+    finally:
+        hidden.rename(other.socket)
+    states = {name: registration.state for name, registration in partly.value.registrations.items()}
+    assert states == {one: SERVING, two: SERVING}
+    assert state_of(stage.balancer, two) is PARTLY
+
+
+@pytest.mark.real("haproxy")
+def test_no_part_of_a_balancer_is_read_where_no_process_answers(stage: HaproxyStage, tmp_path: Path) -> None:
+    away = [str(tmp_path / name) for name in ("one", "two")]
+    with pytest.raises(Transient, match="nothing listens there") as unread:
+        haproxy(replace(stage.declared, socket=away[0], further=(away[1],))).registrations()
+    assert not isinstance(unread.value, PartlyRead)
 
 
 class _Failing:
