@@ -119,6 +119,15 @@ class _Asked:
     session: Session | None
     """That of its cookie."""
 
+    @property
+    def is_bare(self) -> bool:
+        """It was complete with its head (RFC 9112, 6.3)."""
+        return self.headers.keys().isdisjoint(_FRAMING)
+
+    def session_of(self, actor: Actor) -> Session | None:
+        """Return the session that an actor comes from."""
+        return self.session if actor.origin.way is Way.SESSION else None
+
 
 class Gate:
     """ASGI middleware; refuses requests before the application sees them."""
@@ -163,11 +172,11 @@ class Gate:
             if body is not None:
                 await send_problem(send, *body)
             return
-        session = asked.session if actor.origin.way is Way.SESSION else None
-        forged = None if asked.hooked else _forged(scope, asked.headers, body, session)
-        if forged is not None:
-            await self._refuse(scope, send, forged)
+        actor = self._still(scope, asked, actor, body)
+        if not isinstance(actor, Actor):
+            await self._refuse(scope, send, actor)
             return
+        session = asked.session_of(actor)
         scope[SESSION], scope[COOKIE] = session, None if self._access.trusted else self._access.cookie
         scope[AGAIN] = partial(self._again, scope, asked)
         scope[BEARER] = actor.origin.way is not Way.NONE
@@ -210,6 +219,15 @@ class Gate:
         if asked.hooked and not self._access.trusted:
             return self._callers.unknown(peer)
         return self._callers.actor(asked.headers.get("authorization", ""), peer, session)
+
+    def _still(self, scope: Scope, asked: _Asked, actor: Actor, body: bytes) -> Actor | Refusal:
+        """Return the actor now that the body is there: what it has shown may have ended while the body came in."""
+        now = actor if asked.is_bare else self._again(scope, asked)
+        if now is None:
+            return ProblemType.UNAUTHENTICATED, NOT_ACCEPTED
+        if now.origin.way is Way.NONE and actor.origin.way is not Way.NONE:
+            return ProblemType.UNAUTHENTICATED, self._callers.needs
+        return now if asked.hooked else _forged(scope, asked.headers, body, asked.session_of(now)) or now
 
     def _again(self, scope: Scope, asked: _Asked) -> Actor | None:
         """Return the actor as it is now. An answer that lasts keeps no session alive."""
@@ -303,9 +321,8 @@ def is_deep(body: bytes) -> bool:
 
 async def _wanted_body(scope: Scope, receive: Receive, asked: _Asked) -> bytes | Refusal | None:
     """Return the body; or why the request goes no further; ``None``: its client is gone."""
-    is_bare = asked.headers.keys().isdisjoint(_FRAMING)  # then it was complete with its head (RFC 9112, 6.3)
     try:
-        async with asyncio.timeout(None if is_bare else BODY_WITHIN):
+        async with asyncio.timeout(None if asked.is_bare else BODY_WITHIN):
             body = await read_body(receive, asked.at_most)
     except TimeoutError:
         return ProblemType.TOO_SLOW, f"the body was not complete within {BODY_WITHIN:.0f} s"

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from config.units import Instant
 from handler.identity.actors import Actor, Origin, Way
+from handler.identity.grants import Anonymous
+from handler.identity.rights import UserRole
+from handler.ports.identity import StoredToken
+from handler.users.known import KnownUsers
+from handler.users.sessions import Sessions
 from handler.web import gate
 from handler.web.callers import Access
 from handler.web.gate import ACTOR, BODY_AT_MOST, Gate, Message, Receive, Scope, Send
+from tests.support.memory_users import MemoryUsers
 
 TOKEN = "s3cret-token"
 TCP = Access(trusted=False, port=8460, token=TOKEN)
@@ -210,3 +218,72 @@ def test_a_webhook_that_is_refused_is_answered_though_its_body_never_ends(monkey
 
 def test_the_token_is_not_in_the_description_of_an_access() -> None:
     assert TOKEN not in repr(TCP)
+
+
+async def _bob() -> KnownUsers:
+    """Users: ada, the first admin, and bob, an operator."""
+    users = KnownUsers(MemoryUsers(), lambda: Instant(0.0))
+    await users.load()
+    await users.begin("ada", Anonymous.NONE)
+    await users.add("bob", UserRole.OPERATOR, None)
+    return users
+
+
+async def _answered(
+    users: KnownUsers, sessions: Sessions, shown: dict[str, str], meanwhile: Callable[[], Awaitable[None]]
+) -> int:
+    """Return the status of a change whose body comes in after something else has happened."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        await meanwhile()
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = {**HERE, **shown, "content-type": "application/json", "content-length": "2"}
+    raw = [(key.encode(), value.encode()) for key, value in headers.items()]
+    scope: Scope = {"type": "http", "method": "PUT", "path": "/api/v1/groups/web/size", "headers": raw}
+    await Gate(_echo, TCP, users=users, sessions=sessions)(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+async def _nothing() -> None:
+    """Nothing happens."""
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "status"),
+    [
+        (lambda users: _nothing(), 200),
+        (lambda users: users.revoke("bob", "ci"), 401),
+        (lambda users: users.disable("bob", disabled=True), 401),
+        (lambda users: users.delete("bob"), 401),
+    ],
+    ids=["nothing", "revoked", "disabled", "deleted"],
+)
+def test_a_token_that_ends_while_the_body_comes_in_has_nothing_done(
+    meanwhile: Callable[[KnownUsers], Awaitable[None]], status: int
+) -> None:
+    async def scene() -> int:
+        users = await _bob()
+        token = await users.new_token(StoredToken(user="bob", name="ci", digest="", created_at=Instant(0.0)))
+        shown = {"authorization": f"Bearer {token}"}
+        return await _answered(users, Sessions(lambda: 0.0), shown, lambda: meanwhile(users))
+
+    assert asyncio.run(scene()) == status
+
+
+def test_a_session_that_ends_while_the_body_comes_in_has_nothing_done() -> None:
+    async def scene() -> list[int]:
+        users, sessions = await _bob(), Sessions(lambda: 0.0)
+        cookie, session = sessions.begin("bob")
+
+        async def ended() -> None:
+            sessions.end(cookie)
+
+        shown = {"cookie": f"trimtab-8460={cookie}", "x-trimtab-csrf": session.csrf}
+        return [await _answered(users, sessions, shown, meanwhile) for meanwhile in (_nothing, ended)]
+
+    assert asyncio.run(scene()) == [200, 401]
