@@ -9,9 +9,9 @@ Source: RFC 6265bis (SameSite, ``__Host-``), the Fetch standard (Sec-Fetch-Site)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from handler.users.sessions import ABSOLUTE
@@ -25,6 +25,8 @@ GROUPS = "/groups/"
 """Below it are the pages of groups, and the form for a member's log."""
 GARBAGE, WEBHOOKS, USERS, TOKENS = "/garbage", "/webhooks", "/users", "/tokens"
 BY_PROVIDER, FROM_PROVIDER = "/login/oidc", "/login/oidc/callback"
+_VALUE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+"""What a cookie of ours may hold."""
 _OF_FLOW = "-oidc"
 _FLOW_LASTS = 600
 """Seconds for a person to prove to the provider who they are."""
@@ -48,12 +50,14 @@ class SessionCookie:
         return f"{'__Host-' if self.secure else ''}trimtab-{self.port}{self.suffix}"
 
     def value_in(self, header: str) -> str:
-        """Return the cookie's value out of a Cookie header; empty: it has none."""
-        try:
-            found = SimpleCookie(header).get(self.name)
-        except CookieError:
-            return ""
-        return "" if found is None else found.value
+        """Return the cookie's value out of a Cookie header; empty: it has none.
+
+        A browser sends the cookies of every program of the host, on whichever port. Some have forms that parsers refuse
+        together with all others, so each pair is looked at by itself (RFC 6265, 5.4).
+        """
+        pairs = (pair.partition("=") for pair in header.split(";"))
+        found = [value.strip() for name, _, value in pairs if name.strip() == self.name]
+        return found[-1] if found and _VALUE.fullmatch(found[-1]) else ""
 
     def holding(self, value: str) -> str:
         """Return the Set-Cookie header of a new session."""
