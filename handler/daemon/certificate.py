@@ -45,28 +45,33 @@ class ServerCertificate:
             Refused: a file cannot be read, others can read the key, or the two do not belong together.
         """
         self._declared = declared
+        self._seen, self._refused = _stamp(declared), ""  # first: what changes while it is read is read again
         self.context = _context(declared)
         self._newest = self.context
         self.context.sni_callback = self._show_newest
         self.facts = facts_of(declared.certificate)
-        self._seen = _stamp(declared)
 
     def look(self) -> bool:
-        """Take a changed pair into force; returns whether it was. One that cannot be used is logged once."""
+        """Take a changed pair into force; returns whether it was.
+
+        One that cannot be used is logged once, and tried at each look: another mode or owner does not show in a stamp.
+        """
         stamp = _stamp(self._declared)
         if stamp == self._seen:
             return False
-        self._seen = stamp
         try:
             made, facts = _context(self._declared), facts_of(self._declared.certificate)
         except Refused as error:
-            logs.warn(
-                "certificate_refused", file=self._declared.certificate, error=str(error), note="the old one stays"
-            )
+            self._refuse(str(error))
             return False
-        self._newest, self.facts = made, facts
+        self._newest, self.facts, self._seen, self._refused = made, facts, stamp, ""
         logs.say("certificate_taken", file=self._declared.certificate, expires_at=int(facts.expires_at))
         return True
+
+    def _refuse(self, why: str) -> None:
+        if why != self._refused:
+            self._refused = why
+            logs.warn("certificate_refused", file=self._declared.certificate, error=why, note="the old one stays")
 
     def _show_newest(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         """Begin a connection with the newest certificate. It is also called for clients that name no server."""

@@ -126,6 +126,22 @@ def test_a_new_certificate_is_shown_without_a_restart_and_a_broken_one_is_not(
     play(tmp_path, pair, scene)
 
 
+def test_a_pair_that_becomes_readable_later_is_taken_though_its_files_stay(
+    tmp_path: Path, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A script of another account copies the files, and closes or gives away the key a moment later."""
+    kept = ServerCertificate(authority.sign("server").tls)
+    pair = authority.sign("server", days=5)
+    pair.key.chmod(0o644)
+    with caplog.at_level("WARNING", logger="trimtab"):
+        assert [kept.look(), kept.look()] == [False, False]
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["event=certificate_refused"], "once"
+    pair.key.chmod(0o600)
+    assert kept.look()
+    assert kept.facts == facts_of(str(pair.certificate))
+    assert not kept.look()
+
+
 def test_only_clients_with_a_certificate_of_the_authority_connect(tmp_path: Path, authority: Authority) -> None:
     async def scene(daemon: Running) -> None:
         trusting = ("--cacert", authority.pair.certificate)
