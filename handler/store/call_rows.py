@@ -12,11 +12,15 @@ from handler.store.schema import every
 from handler.store.session import StoreSession
 
 _AT = keyed_calls.c.at
+_OLDER: Seconds = 0.001
+"""What is from a time that a clock has left is so much older than what comes next."""
 
 
 def begin_call(connection: Connection, call: StoredCall, lasts: Seconds, at_most: int) -> StoredCall | None:
     """Return the row with this caller and key; ``None``: there was none, and this one is written."""
     connection.execute(delete(keyed_calls).where(call.at - lasts > _AT))
+    # A clock that was set back must make no row last longer, nor newer than this one, which would be evicted for it.
+    connection.execute(update(keyed_calls).where(call.at < _AT).values(at=call.at - _OLDER))
     own = keyed_calls.c.caller == call.caller
     found = connection.execute(every(keyed_calls).where(own, keyed_calls.c.key == call.key)).mappings().first()
     if found is not None:

@@ -146,7 +146,12 @@ class MemoryUsers:
 
     def begin_call(self, call: StoredCall, lasts: Seconds, at_most: int) -> StoredCall | None:
         self._refuse_if_full()
-        self.keyed = {mark: each for mark, each in self.keyed.items() if each.at >= call.at - lasts}
+        older = Instant(call.at - 0.001)
+        moved = {
+            mark: replace(each, at=min(each.at, older)) if each.at > call.at else each
+            for mark, each in self.keyed.items()
+        }
+        self.keyed = {mark: each for mark, each in moved.items() if each.at >= call.at - lasts}
         found = self.keyed.get((call.caller, call.key))
         if found is not None:
             return found

@@ -56,6 +56,16 @@ def test_the_oldest_of_a_caller_make_room_and_those_of_others_stay(any_store: Ca
     ]
 
 
+def test_a_clock_that_was_set_back_evicts_no_newer_key_and_makes_none_last_longer(any_store: CallStore) -> None:
+    for number in range(3):
+        begin(any_store, replace(CALL, key=f"k{number}", at=at(1_000 + number)), at_most=3)
+    for number in (3, 4):
+        begin(any_store, replace(CALL, key=f"k{number}", at=at(number)), at_most=3)
+    assert {call.key for call in any_store.calls()} >= {"k3", "k4"}
+    begin(any_store, replace(CALL, key="k5", at=at(104)), at_most=3)
+    assert {call.key for call in any_store.calls()} == {"k4", "k5"}, "a hundred seconds after the clock was set"
+
+
 def test_answers_go_with_their_user(any_store: CallStore) -> None:
     begin(any_store, CALL)
     begin(any_store, replace(CALL, caller=user_caller("bob")))
