@@ -68,6 +68,8 @@ class _User:
     account: str
     role: str
     groups: str
+    limited_to: str
+    """The same in the field of a form; empty: all."""
     since: str
     is_disabled: bool
 
@@ -170,6 +172,7 @@ def _user(user: StoredUser) -> _User:
         account=user.account,
         role=user.role.value,
         groups=_groups(user.groups),
+        limited_to=", ".join(user.groups or ()),
         since=minute(user.created_at),
         is_disabled=user.disabled_at is not None,
     )

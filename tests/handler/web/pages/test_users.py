@@ -140,6 +140,13 @@ def test_the_own_page_asks_for_the_password_with_every_form_and_changes_nothing_
         credential_act_of("bob", {"kind": "user", "act": "delete"}, ())
 
 
+@pytest.mark.parametrize(("groups", "value"), [(None, ""), (("all",), "all"), (("db", "web"), "db, web")])
+def test_the_form_for_a_role_keeps_the_groups_that_the_user_is_limited_to(
+    groups: tuple[str, ...] | None, value: str
+) -> None:
+    assert f'<input id="change-groups" name="groups" value="{value}"' in shown(user=replace(BOB, groups=groups))
+
+
 def test_who_is_not_logged_in_has_no_form() -> None:
     assert "<form" not in shown(csrf="")
     assert "<form" not in str(users_page(UsersFacts(users=(BOB,), csrf="")))
