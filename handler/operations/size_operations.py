@@ -55,7 +55,7 @@ class RaiseAlarm:
     by: Annotated[str, Len(0, 64)] = "alarm"
 
     async def perform(self, operations: Operations, by: Actor) -> RequestReply:
-        return await operations.alarm(self.group, self.policy, id=self.id, by=self.by)
+        return await operations.alarm(self.group, self.policy, id=self.id, by=by.called(self.by).name)
 
 
 @over(

@@ -180,3 +180,14 @@ def test_what_a_user_does_is_in_the_history_under_its_name(tmp_path: Path) -> No
         assert {event.by for event in history if event.name == "pause"} == {"operator"}
 
     play(tmp_path, scene)
+
+
+def test_an_alarm_that_a_user_raises_is_in_the_history_under_the_user_s_name(tmp_path: Path) -> None:
+    async def scene(up: Up, app: FastAPI) -> None:
+        alarm = {"id": "a1", "policy": "out", "by": "ada"}
+        reply = await asked(app, "POST", f"{API}/groups/web/alarms", user(UserRole.OPERATOR, WEB), alarm)
+        assert reply.status in {202, 403}, reply
+        told = str(await up.operations.history(WEB, before=None, limit=5)) + str(await up.operations.why(WEB, None))
+        assert ("operator" in told, "ada" in told) == (True, False)
+
+    play(tmp_path, scene)
