@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlencode
@@ -14,6 +15,8 @@ RECENT: Seconds = 1800.0
 SPANS: tuple[Seconds, ...] = (RECENT, 3600.0, 6 * 3600.0, 86_400.0, 7 * 86_400.0, 30 * 86_400.0)
 _SHORTEST: Seconds = 10.0
 _LONGEST: Seconds = 400 * 86_400.0
+_LAST = Instant(datetime(2200, 1, 1, tzinfo=UTC).timestamp())
+"""Later instants have no date in the end."""
 _FORMAT = "%Y-%m-%dT%H:%M:%S"
 
 
@@ -67,6 +70,8 @@ def window_of(now: Instant, *, span: str = "", begin: str = "", end: str = "") -
     if span or not begin:
         raise Refused("a time is either span=6h, or from=2026-03-01T12:00 with or without to=…")
     first, last = _instant("from", begin), _instant("to", end) if end else now
+    if not (math.isnan(first) or math.isnan(last) or 0 <= min(first, last) <= max(first, last) <= _LAST):
+        raise Refused(f"from {begin} to {end or 'now'} is not a time between 1970 and 2200")
     if not _SHORTEST <= last - first <= _LONGEST:
         raise Refused(f"from {begin} to {end or 'now'} is not a time of ten seconds to 400 days")
     return Window(begin=first, end=last, span=None)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from config.errors import Refused
 from config.units import Instant
+from handler.web.pages.group import window_choice
 from handler.web.pages.windows import Window, window_of
 
 NOON = Instant(1772366400.0)
@@ -39,12 +42,32 @@ def test_an_address_asks_for_a_span_until_now_or_a_time_that_stays(
         ({"begin": "yesterday"}, "from=yesterday is not a time: write"),
         ({"begin": "2026-03-01T11:00", "end": "2026-03-01T10:00"}, "is not a time of"),
         ({"begin": "nan"}, "is not a time of"),
+        ({"begin": "1e15", "end": "1000000000000100"}, "is not a time between 1970 and 2200"),
+        ({"begin": "9999-12-31T23:00", "end": "9999-12-31T23:59"}, "is not a time between 1970 and 2200"),
+        ({"begin": "0001-01-01T00:00", "end": "0001-01-01T01:00"}, "is not a time between 1970 and 2200"),
     ],
-    ids=["words", "empty", "both", "only to", "not a time", "backwards", "not a number"],
+    ids=[
+        "words",
+        "empty",
+        "both",
+        "only to",
+        "not a time",
+        "backwards",
+        "not a number",
+        "in seconds of no calendar",
+        "the last year",
+        "the first year",
+    ],
 )
 def test_what_is_not_a_time_is_refused_with_what_to_write(asked: dict[str, str], why: str) -> None:
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(Refused, match=re.escape(why)):
         window_of(NOON, **asked)
+
+
+@pytest.mark.parametrize("day", ["1970-01-01", "2199-12-31"])
+def test_the_links_of_the_first_and_the_last_day_are_times(day: str) -> None:
+    choice = window_choice(window_of(NOON, begin=f"{day}T00:00", end=f"{day}T23:59"))
+    assert (choice.begin, choice.end) == (f"{day}T00:00:00", f"{day}T23:59:00")
 
 
 def test_the_address_of_a_window_asks_for_it_again() -> None:
