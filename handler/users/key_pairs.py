@@ -120,8 +120,8 @@ class KnownKeyPairs:
         return self._pairs[user, name]
 
     def opens(self, pair: StoredKeyPair) -> bool:
-        """Tell whether the seal has the keys for a pair."""
-        return all(self._seal.opens(sealed) for sealed in (pair.secret, pair.old_secret) if sealed is not None)
+        """Tell whether the seal has the key for a pair; for the old one of a rotation it may be lost."""
+        return self._seal.opens(pair.secret)
 
     async def new(self, user: str, name: str, expires_at: Instant | None) -> IssuedKeyPair:
         """Make a pair and return it; its secret key is never shown again.
@@ -174,6 +174,7 @@ class KnownKeyPairs:
             self.pair(user, name)
             await asyncio.to_thread(self._store.delete_key_pair, (user, name))
             del self._pairs[user, name]
+            self._used.pop((user, name), None)  # a new one of this name has not been used
             self._index()
         logs.say("key_pair_revoked", user=user, pair=name)
 
@@ -206,8 +207,8 @@ class KnownKeyPairs:
             return replace(
                 pair,
                 secret=self._again(pair, pair.api_key, pair.secret),
-                old_secret=None
-                if pair.old_secret is None or pair.old_api_key is None
+                old_secret=pair.old_secret
+                if pair.old_secret is None or pair.old_api_key is None or not self._seal.opens(pair.old_secret)
                 else self._again(pair, pair.old_api_key, pair.old_secret),
             )
         except TrimtabError as error:
@@ -239,6 +240,7 @@ class KnownKeyPairs:
         """Drop the pairs of a user that is no more: the store has dropped them with it."""
         if not self._users.has(user):
             self._pairs = {key: pair for key, pair in self._pairs.items() if key[0] != user}
+            self._used = {key: at for key, at in self._used.items() if key[0] != user}
             self._index()
 
 

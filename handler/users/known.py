@@ -224,6 +224,7 @@ class KnownUsers:
             await asyncio.to_thread(self._store.delete_user, name)
             del self._users[name]
             self._tokens = {key: token for key, token in self._tokens.items() if key[0] != name}
+            self._used = {key: at for key, at in self._used.items() if key[0] != name}
             self._index()
             self.notify(name)
         logs.say("user_deleted", user=name)
@@ -282,6 +283,7 @@ class KnownUsers:
             self.token(user, name)
             await asyncio.to_thread(self._store.delete_token, (user, name))
             del self._tokens[user, name]
+            self._used.pop((user, name), None)  # a new one of this name has not been used
             self._index()
         logs.say("token_revoked", user=user, token=name)
 

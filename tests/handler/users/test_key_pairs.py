@@ -99,6 +99,22 @@ def test_a_signed_request_is_its_user_s_with_role_and_groups_and_records_the_use
     play(tmp_path, scene)
 
 
+def test_a_new_pair_of_an_earlier_name_has_not_been_used(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        for end in (it.pairs.revoke("bob", "ci"), it.users.delete("bob")):
+            found = it.pairs.signing_key((await it.pairs.new("bob", "ci", None)).api_key)
+            assert found is not None
+            assert it.pairs.signed(found, "10.0.0.7") is not None
+            await end
+            if not it.users.has("bob"):
+                await it.users.add("bob", UserRole.OPERATOR, None)
+        await it.pairs.new("bob", "ci", None)
+        await it.pairs.flush()
+        assert [pair.last_used_at for pair in (*it.pairs.pairs(), *it.store.key_pairs())] == [None, None]
+
+    play(tmp_path, scene)
+
+
 def test_two_pairs_live_until_the_rotation_is_finished_each_with_its_own_end(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         old = await it.pairs.new("bob", "ci", Instant(NOW + DAY))
@@ -197,6 +213,22 @@ def test_secrets_of_a_key_that_is_lost_stay_shut_in_a_rotation_and_can_be_revoke
         assert (done.resealed, done.shut) == (0, 1)
         await it.pairs.revoke("bob", "ci")
         assert it.secret_of(await it.pairs.new("bob", "ci", None)) is not None
+
+    play(tmp_path, scene)
+
+
+def test_a_pair_whose_old_secret_is_lost_goes_on_with_its_new_one_through_a_rotation(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        await it.pairs.new("bob", "ci", None)
+        (tmp_path / "seal-key").unlink()
+        await it.restart()
+        await it.pairs.reseal(nothing_else)
+        made = await it.pairs.rotate("bob", "ci", lambda _: None)
+        assert it.pairs.opens(it.pairs.pair("bob", "ci")), "it signs"
+        done = await it.pairs.reseal(nothing_else)
+        assert (done.resealed, done.shut) == (1, 0)
+        await it.restart()
+        assert it.secret_of(made) == made.secret_key
 
     play(tmp_path, scene)
 

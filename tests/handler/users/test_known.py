@@ -188,6 +188,24 @@ def test_the_store_holds_no_token() -> None:
     assert stored.digest not in repr(stored)
 
 
+@pytest.mark.parametrize(
+    "end", [lambda users: users.revoke("bob", "laptop"), lambda users: users.delete("bob")], ids=["token", "user"]
+)
+def test_a_new_token_of_an_earlier_name_has_not_been_used(end: Callable[[KnownUsers], Awaitable[None]]) -> None:
+    async def scene(it: Scene) -> None:
+        await it.users.add("bob", UserRole.VIEWER, None)
+        assert it.accepted(await it.token(user="bob"))
+        await end(it.users)
+        if not it.users.has("bob"):
+            await it.users.add("bob", UserRole.VIEWER, None)
+        await it.token(user="bob")
+        await it.users.flush()
+        assert [token.last_used_at for token in it.users.tokens("bob")] == [None]
+        assert it.store.bearers["bob", "laptop"].last_used_at is None
+
+    play(scene)
+
+
 def test_users_tokens_and_last_uses_survive_a_restart() -> None:
     tokens: list[str] = []
 
