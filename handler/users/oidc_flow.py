@@ -63,6 +63,8 @@ class OidcFlow:
         if not isinstance(values, list) or [type(each) for each in values] != [str] * 4:
             return None
         state, nonce, verifier, then = values
+        if not all(each.isascii() for each in values):
+            return None  # what we write is, and half of a character could not even be compared
         return cls(state=state, nonce=nonce, verifier=verifier, then=then) if state and nonce and verifier else None
 
     def sent(self, provider: OidcProvider, redirect: str) -> str:

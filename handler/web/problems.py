@@ -162,7 +162,8 @@ def headers_of(problem: ProblemType) -> dict[str, str]:
 def problem_response(
     problem: ProblemType, detail: str, headers: Mapping[str, str] = MappingProxyType({})
 ) -> JSONResponse:
-    """Return the answer of a request that was not carried out."""
+    """Return the answer of a request that was not carried out; half of a character that it held is spelt out."""
+    detail = detail.encode("utf-8", "backslashreplace").decode()
     return JSONResponse(
         {"error": detail, **details(problem, detail)},
         TYPES[problem].status,

@@ -130,6 +130,7 @@ def test_a_flow_is_read_from_its_cookie_and_nothing_else_is_one() -> None:
         "e30",
         empty,
         base64.urlsafe_b64encode(b'[1,"a","b","c"]').decode(),
+        base64.urlsafe_b64encode(b'["\\ud800","a","b","/"]').decode(),
         "[" * 9999,
         "é",
     ):

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from tests.handler.web.test_rights import CALLERS, play, routes
+from config.units import GroupId
+from handler.identity.rights import UserRole
+from tests.handler.web.test_rights import API, CALLERS, WEB, play, routes, user
 from tests.support.asked import asked
 from tests.support.engines import Up
 
@@ -106,5 +108,24 @@ def test_no_request_gives_an_error_of_the_server(tmp_path: Path, seed: int) -> N
             body = None if method == "GET" else a_body(chance)
             reply = await asked(app, method, path, chance.choice(CALLERS), body, query.replace("\x00", "%00"))
             assert reply.status < 500 or reply.status == 503, (method, path, query, body, reply)
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "groups"),
+    [
+        ("/users", {"name": "eve", "role": "viewer", "account": "\ud800"}, ()),
+        ("/domains", {"name": "shops", "parent": "\ud800"}, ()),
+        ("/store/adopt", {"group": "\ud800"}, (WEB,)),
+    ],
+    ids=["an account", "a domain", "a group"],
+)
+def test_half_of_a_character_in_a_name_names_nothing(
+    tmp_path: Path, path: str, body: Any, groups: tuple[GroupId, ...]
+) -> None:
+    async def scene(up: Up, app: FastAPI) -> None:
+        reply = await asked(app, "POST", f"{API}{path}", user(UserRole.ADMIN, *groups), body)
+        assert (reply.status, "\\ud800" in reply.json["detail"]) == (404, True)
 
     play(tmp_path, scene)
