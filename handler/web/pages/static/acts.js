@@ -77,6 +77,11 @@ function wordsOf(told, otherwise) {
   return `${told.answers.map(each => each.words).join("; ")}: ${told.desired_from} → ${told.desired_to}`;
 }
 
+// Asked again by the same key, such a request is not carried out twice.
+function mayBeUnderWay(status, told) {
+  return status >= 500 || told.type?.endsWith("#still-running");
+}
+
 async function carryOut(form) {
   const {method, path, body, headers, done: otherwise} = chosen().dataset;
   const button = form.elements["carry-out"];
@@ -84,8 +89,9 @@ async function carryOut(form) {
   answer("", "Asking…");
   try {
     const given = body ? JSON.parse(body) : undefined;
-    const {done, answer: told} = await act(method, path, given, {because: form.elements.because.value, key, headers: JSON.parse(headers)});
-    key = crypto.randomUUID();
+    const {done, status, answer: told} = await act(method, path, given, {because: form.elements.because.value, key, headers: JSON.parse(headers)});
+    if (!mayBeUnderWay(status, told)) key = crypto.randomUUID();
+    if (!done && status >= 500 && !told.detail) throw new Error("of something between the page and the daemon");
     if (!done) return answer("refused", `Refused: ${told.detail ?? "the daemon gives no reason"}`);
     answer("done", wordsOf(told, otherwise));
     button.hidden = true;

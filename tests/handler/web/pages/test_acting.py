@@ -184,6 +184,35 @@ def test_a_pass_shows_its_steps_beforehand(daemon: Daemon, page: Page) -> None:
     assert not page.problems
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "same"),
+    [
+        (409, {"type": "/api/v1/problems#still-running", "detail": "ask again"}, True),
+        (503, {"type": "/api/v1/problems#standby", "detail": "it may have been carried out"}, True),
+        (504, None, True),
+        (409, {"type": "/api/v1/problems#outcome-unknown", "detail": "look"}, False),
+        (409, {"type": "/api/v1/problems#refused", "detail": "no"}, False),
+    ],
+    ids=["under way", "not known", "a proxy gives up", "never again", "refused"],
+)
+def test_what_may_be_under_way_is_asked_again_by_the_same_key(
+    page: Page, status: int, body: dict[str, str] | None, *, same: bool
+) -> None:
+    press(page, "#act-converge")
+    page.until(f"{_DIALOG}.includes('A pass is made now')")
+    page.run(
+        "(() => { window.keys = []; const asked = window.fetch; window.fetch = (path, given) => {"
+        " if (given.method !== 'POST') return asked(path, given); keys.push(given.headers['Idempotency-Key']);"
+        f" return Promise.resolve(new Response({json.dumps('<html>' if body is None else json.dumps(body))},"
+        f" {{status: {status}}})); }} }})()"
+    )
+    for times in (1, 2):
+        press(page, _BUTTON)
+        page.until(f"keys.length === {times} && !document.querySelector({_BUTTON!r}).disabled")
+    assert page.run("keys[0] === keys[1]") is same
+    assert not page.problems
+
+
 def test_a_member_is_protected_through_ticks_and_set_free(daemon: Daemon, page: Page) -> None:
     at_size(daemon, 2)
     page.until("document.querySelectorAll('.members tbody tr').length === 2")
