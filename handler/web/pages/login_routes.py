@@ -109,7 +109,7 @@ class LoginDesk:
         shown = LoginForm(there_are_users=True, user=user, then=then, message=_WRONG)
         match outcome:
             case LoggedIn(cookie=value):
-                self.audit(caller.called(user), "login")
+                self.audit(replace(caller, name=user), "login")  # another user's session may be there already
                 return RedirectResponse(then, _SEE_OTHER, {"Set-Cookie": cookie.holding(value)})
             case NotLoggedIn(known=known):
                 self._operations.attempts.note(caller, f"login as {user}" if known else "login", "wrong")

@@ -7,6 +7,7 @@ there. So the answer is a page of ours that leads on by itself: what is loaded n
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -85,7 +86,7 @@ class _OidcDesk:
             return self._refuse(then, f"{error}.", 503)
         match outcome:
             case LoggedIn(user=user, cookie=value):
-                self._desk.audit(caller.called(user), "login with a provider")
+                self._desk.audit(replace(caller, name=user), "login with a provider")
                 leading = {"Refresh": f"0; url={then}", "Set-Cookie": cookie.holding(value)}
                 return self._desk.page(
                     LoginForm(there_are_users=True, user=user, then=then, is_done=True), 200, leading

@@ -12,6 +12,7 @@ from handler.web.callers import Access
 from handler.web.session_cookie import SessionCookie, form_of, is_foreign, own_path
 from tests.support.chromium import running_chromium
 from tests.support.daemon import Answer, Daemon, a_daemon
+from tests.support.waiting import until
 
 GOOD = "correct horse battery"
 MODEL = """\
@@ -343,6 +344,14 @@ def test_sessions_end_when_the_password_the_role_or_the_state_of_a_user_changes(
     assert eve.get("/").status == 303
 
 
+def test_a_login_over_another_one_s_session_is_its_own_in_the_audit_trail(daemon: Daemon) -> None:
+    eve = Browsing(daemon, "eve")
+    before = len(daemon.json("audit", "list"))
+    assert posted(daemon, "/login", {"user": "bob", "password": GOOD}, Cookie=eve.cookie).status == 303
+    logins = lambda: [row["who"] for row in daemon.json("audit", "list")[before:] if row["act"] == "login"]  # noqa: E731
+    until(lambda: logins() == ["bob"], log=daemon.log)
+
+
 def test_a_token_counts_before_a_session_and_needs_no_csrf_token(daemon: Daemon, ada: Browsing) -> None:
     made = daemon.trimtab("token", "new", "bob", "both")
     assert ada.scale(group="db", Authorization=f"Bearer {made.out.strip()}") == 404
@@ -392,6 +401,13 @@ def test_what_is_no_form_has_no_fields(body: bytes) -> None:
 @pytest.mark.parametrize("header", ["", "trimtab-1", "a=b", "trimtab-12=x", '"; =', "trimtab-1=\x00"])
 def test_a_cookie_header_without_the_cookie_holds_nothing(header: str) -> None:
     assert SessionCookie(port=1, secure=False).value_in(header) == ""
+
+
+@pytest.mark.parametrize("other", ["flag", 'seen={"a": "b"}', "path=/x", "name=Ada Byron", "=x", "\xfc=1", 'half="x'])
+def test_no_cookie_of_another_program_of_the_host_hides_a_session(other: str) -> None:
+    cookie = SessionCookie(port=1, secure=False)
+    for header in (f"{other}; trimtab-1=x; trimtab-1-oidc=y", f"trimtab-1=x; trimtab-1-oidc=y; {other}"):
+        assert (cookie.value_in(header), cookie.flow_in(header)) == ("x", "y")
 
 
 @pytest.mark.real("chromium")
