@@ -82,7 +82,7 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
     reports = {member.name: _report(member, record, world, trusted) for member, record in judged}
     unbelieved = {name for name, (_, believed) in reports.items() if not believed}
     failing = {name for name, (health, believed) in reports.items() if believed and health is Health.FAILING}
-    leaving = sum(member.record is not None and member.record.leaving is Leaving.UNHEALTHY for member, _ in roles)
+    leaving = sum(_is_leaving(member, seen) for member, seen in roles)
     all_fail = bool(failing) and len(failing) == len(serving) + settled
     too_many = bool(failing) and len(failing) + leaving > terms.at_most
     if all_fail or (too_many and not terms.accepted):
@@ -100,6 +100,11 @@ def checkup(world: World, roles: Sequence[MemberRole], settled: int, terms: Heal
         over=frozenset(marked & unbelieved) | _answering(reports, marked),
         stopped=_because(unbelieved, terms, all_of=True) if unbelieved else "",
     )
+
+
+def _is_leaving(member: Member, seen: Role) -> bool:
+    """Return whether a member leaves since it failed; a STUCK removal holds up no other repair."""
+    return seen is not Role.STUCK and member.record is not None and member.record.leaving is Leaving.UNHEALTHY
 
 
 def _is_warming(record: Record, terms: HealthTerms) -> bool:

@@ -244,3 +244,12 @@ def test_in_any_world_no_more_members_are_replaced_than_the_budget_and_never_all
     serving = {m.name for m in world.members if m.record is not None and m.record.phase is Phase.IN_SERVICE}
     assert len(gone) <= at_most
     assert not gone or gone < serving
+
+
+@pytest.mark.parametrize(("attempts", "numbers"), [(0, ()), (10, (2,))], ids=["it leaves", "it cannot be removed"])
+def test_a_removal_that_is_stuck_holds_up_no_other_repair(attempts: int, numbers: tuple[int, ...]) -> None:
+    """One of four may fail at once; another one left for it before."""
+    world = a_fleet(HEALTHY, FAILING, HEALTHY, HEALTHY)
+    left = a_member(9, Phase.LEAVING, leaving=Leaving.UNHEALTHY, drained_at=NOW, destroy_attempts=attempts)
+    steps = planned(replace(world, members=(*world.members, left)), size=4).steps
+    assert [step for step in steps if isinstance(step, MarkLeaving | Create)] == replaced(*numbers)
