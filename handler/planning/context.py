@@ -17,7 +17,7 @@ from handler.planning.judgement import LossKind, LossTerms, LossVerdict, judge
 from handler.planning.listing_sanity import doubts_of
 from handler.planning.roles import MemberRole, Role, is_witnessed, role, sequence_of
 from handler.planning.settled import sifted
-from handler.planning.world import Member, Phase, World
+from handler.planning.world import Leaving, Member, Phase, World
 
 VANISHING = (Role.GONE, Role.DELETING)
 
@@ -184,8 +184,14 @@ def is_held(member_role: MemberRole, context: PlanContext) -> bool:
 
 def lowers(member_role: MemberRole, context: PlanContext) -> bool:
     """Return whether a member is proved gone and lowers the desired size."""
+    return member_role[1] is Role.GONE and is_shrinking_by(member_role, context) and not is_held(member_role, context)
+
+
+def is_shrinking_by(member_role: MemberRole, context: PlanContext) -> bool:
+    """Return whether a member that vanishes lowers the desired size: not one whose replacement a person ordered."""
     member, seen = member_role
-    return seen is Role.GONE and has_served(member) and is_shrinking(context) and not is_held(member_role, context)
+    is_replaced = member.record is not None and member.record.leaving is Leaving.REPLACED
+    return is_shrinking(context) and seen in VANISHING and has_served(member) and not is_replaced
 
 
 def has_served(member: Member) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from config.units import Instant
+from config.units import Instant, MemberName
 from handler.planning.context import (
     PlanContext,
     by_sequence,
@@ -111,7 +111,7 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         waits=shown,
         doubts=context.doubts,
         stuck=tuple(member.name for member, seen in others if seen is Role.STUCK),
-        vanished=() if halted else tuple(each[0].name for each in others if lowers(each, context)),
+        vanished=() if halted else _lowering(others, steps, context),
         returned=() if halted else tuple(member.name for member, _ in others if _raises(member, context)),
         unproved=tuple(sorted(context.unproved)),
         believed=() if halted else tuple(sorted(context.believed)),
@@ -122,6 +122,13 @@ def plan(desired: DesiredState, world: World, definition: Definition, limits: Li
         budget=limits.budget if waits[Wait.BUDGET] and not paused else "",
         overdue=tuple(each[0].name for each in others if _is_overdue(each, context)),
     )
+
+
+def _lowering(roles: Sequence[MemberRole], steps: Sequence[Step], context: PlanContext) -> tuple[MemberName, ...]:
+    """Return the members that lower the size: proved gone, and no surplus of a size that is lower already."""
+    vanished = [member_role[0].name for member_role in roles if lowers(member_role, context)]
+    chosen = {step.member for step in steps if isinstance(step, MarkLeaving)} if vanished else frozenset()
+    return tuple(name for name in vanished if name not in chosen)
 
 
 def _sized(context: PlanContext, waits: Counter[Wait], limiter: RateLimiter) -> tuple[tuple[Step, ...], bool]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from config.model.catalogue import Victims
 from config.units import Instant, MemberName
 from handler.planning.context import (
-    VANISHING,
     PlanContext,
     has_served,
     is_held,
-    is_shrinking,
+    is_shrinking_by,
 )
 from handler.planning.desired import Limits
 from handler.planning.member_resources import assemble, is_late
@@ -67,14 +66,14 @@ class Creations:
 
 
 def _counts(member_role: MemberRole, context: PlanContext) -> bool:
-    member, seen = member_role
+    seen = member_role[1]
     if seen in CHOSEN_TO_LEAVE:
         return False
     if seen in COUNTED:
         return not _is_given_up(member_role, context)
     if is_held(member_role, context):
         return True
-    return is_shrinking(context) and seen in VANISHING and has_served(member)
+    return is_shrinking_by(member_role, context)
 
 
 def _is_given_up(member_role: MemberRole, context: PlanContext) -> bool:

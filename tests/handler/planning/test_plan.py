@@ -609,6 +609,22 @@ def test_where_vanishing_shrinks_the_vanished_are_not_replaced() -> None:
     assert steps_of(2, dying, group=group) == ([], {Wait.DELETING: 1})
 
 
+def test_a_vanished_member_that_leaves_as_surplus_does_not_lower_the_size_as_well() -> None:
+    group = a_definition(on_vanish=OnVanish.SHRINK)
+    smaller = plan(desired(2), vanished(1, 3), group, limits(), NOW)
+    assert (smaller.steps, smaller.vanished) == ((leave(1),), ())
+
+
+def test_a_vanished_member_whose_replacement_was_ordered_does_not_lower_the_size() -> None:
+    world = a_world(
+        a_member(1, SERVED, None, disproved=True, leaving=Leaving.REPLACED),
+        *(a_member(number) for number in (2, 3)),
+        registrations=[a_registration(2), a_registration(3)],
+    )
+    steps, waits = steps_of(3, world, group={"on_vanish": OnVanish.SHRINK})
+    assert (steps, waits) == ([Forget(member=ONE), NEW], {})
+
+
 def test_deleting_a_group_makes_all_members_leave() -> None:
     world = a_world(
         a_member(1, protected=True),
