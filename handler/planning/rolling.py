@@ -77,7 +77,7 @@ def batch(
 
     At least ``size - unavailable`` members always go on serving; and where none can be created now, only members whose
     replacements already serve may leave. A member that is between two states, or fails its health checks, does no
-    work: it leaves as soon as there are more members than desired, unless too few serve anyway.
+    work: it leaves as soon as there are more members than desired, or fewer are enough, unless too few serve anyway.
 
     Args:
         roll: the budgets.
@@ -95,7 +95,7 @@ def batch(
     idle = [member for member, seen in others if seen is Role.PASSING]
     at_work = [*old, *(member for member, seen in others if seen is Role.SERVING)]
     most = serving - size + (roll.unavailable if can_make else 0)
-    spare = counted - size if most >= 0 else 0
+    spare = counted - size + (roll.unavailable if can_make else 0) if most >= 0 else 0
     chosen = (*_oldest(idle, spare), *_oldest(at_work, most))
     free = [seen for member, seen in others if not _is_protected(member)]
     working = sum(not _is_protected(member) for member in old)

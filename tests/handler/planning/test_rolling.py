@@ -95,6 +95,32 @@ def test_a_rebooting_member_does_no_work_and_leaves_as_soon_as_there_are_more_th
     assert moves(planned(replace(three, members=(reboots, *three.members[1:])), 2)) == ([1], 0)
 
 
+@pytest.mark.parametrize(
+    ("roll", "limited", "expected"),
+    [
+        pytest.param(ONE_LESS, {}, ([1], 0), id="one may be missing"),
+        pytest.param(WIDE, {}, ([1], 1), id="one may be missing, and one more comes"),
+        pytest.param(ONE_LESS, {"creates": 0}, ([], 0), id="none can be made"),
+    ],
+)
+def test_a_member_that_does_no_work_is_one_of_those_that_may_be_missing(roll: Rolling, limited, expected) -> None:
+    world = made_of(OLD, OLD, NEW)
+    reboots = a_member(1, state=ServerState.PASSING, profile=OLD)
+    assert moves(planned(replace(world, members=(reboots, *world.members[1:])), 3, roll, **limited)) == expected
+    ill = [
+        replace(a_registration(number), health=Health.FAILING if number == 1 else Health.HEALTHY)
+        for number in (1, 2, 3)
+    ]
+    ailing = replace(world, balancer_views=a_world(registrations=ill).balancer_views)
+    assert moves(planned(ailing, 3, roll, **limited)) == expected
+
+
+def test_while_too_few_serve_no_member_that_does_no_work_leaves_either() -> None:
+    world = made_of(OLD, OLD, NEW)
+    reboot = [a_member(number, state=ServerState.PASSING, profile=OLD) for number in (1, 2)]
+    assert moves(planned(replace(world, members=(*reboot, world.members[2])), 3, ONE_LESS)) == ([], 0)
+
+
 def test_members_that_fail_their_health_check_are_no_service_that_lets_others_go() -> None:
     """A release that comes into service and does not answer is not rolled on."""
     world = made_of(OLD, OLD, OLD, NEW)
