@@ -130,10 +130,20 @@ def _coming(member: Member, state: ServerState, group: Group, now: Instant) -> R
     if state is ServerState.PARKED:
         return Role.PARKED
     if record is None or record.phase is not Phase.IN_SERVICE:
-        return Role.LATE if record is not None and now - _made_at(record) >= group.build_timeout else Role.BUILDING
+        return Role.LATE if _has_built_for(member, now) >= group.build_timeout else Role.BUILDING
     if state is not ServerState.PASSING:
         return Role.UNSURE  # a person started the rebuild, and has to finish it
     return Role.BROKEN if passes_for(member, group.repair.passing, now) else Role.PASSING
+
+
+def _has_built_for(member: Member, now: Instant) -> Seconds:
+    """Return since when a machine has been building; an intent may have waited for long before its machine was made."""
+    record, server = member.record, member.server
+    if record is None:
+        return 0.0
+    if record.phase is not Phase.INTENDED or server is None:
+        return now - _made_at(record)
+    return now - max(record.intended_at, min(server.created_at, now))
 
 
 def passes_for(member: Member, span: Seconds | None, now: Instant) -> bool:

@@ -70,6 +70,14 @@ def test_every_member_has_one_role(member: Member, expected: Role) -> None:
     assert role(member, a_world(member), a_definition(), NOW) is expected
 
 
+def test_a_build_that_is_found_by_its_mark_is_timed_from_when_its_machine_was_made() -> None:
+    """Its intent may have waited for long: for a full cloud, for parts, for the end of a pause."""
+    found = replace(a_member(1, INTENDED), server=a_server(1, ServerState.BUILDING, created_at=Instant(NOW - 5)))
+    assert role(found, a_world(found), a_definition(), NOW) is Role.BUILDING
+    ahead = replace(found, server=a_server(1, ServerState.BUILDING, created_at=Instant(NOW + 3600)))
+    assert role(ahead, a_world(ahead), a_definition(), NOW) is Role.BUILDING, "the cloud's clock is ahead"
+
+
 def test_a_partial_listing_proves_no_member_gone() -> None:
     member = a_member(1, SERVED, None, disproved=True)
     assert role(member, a_world(member, complete=False), a_definition(), NOW) is Role.ABSENT
