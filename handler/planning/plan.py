@@ -225,8 +225,10 @@ def _move_lost(member_role: MemberRole, record: Record, context: PlanContext) ->
 def _raises(member: Member, context: PlanContext) -> bool:
     """Return whether a member is back after it lowered the desired size, which then rises again."""
     earlier, size = context.desired.earlier, context.desired.size
-    lowered = member.gone is not None and member.gone.leaving is Leaving.VANISHED
-    return lowered and member.record is None and earlier is not None and size is not None and earlier > size
+    lowered = member.gone is not None and member.gone.leaving is Leaving.VANISHED and member.record is None
+    if not lowered or not is_seen_completely(member, context.definition):
+        return False  # parts that were not seen would be left behind for ever
+    return earlier is not None and size is not None and earlier > size
 
 
 def _notes(member: Member, context: PlanContext) -> Sequence[Step]:

@@ -34,10 +34,12 @@ from handler.planning.world import BalancerView, Leaving, Phase, RegistrationSta
 from tests.support.planning import FRESH, SIZES, worlds
 from tests.support.worlds import (
     EDGE,
+    FRONT,
     NOW,
     a_definition,
     a_fleet,
     a_member,
+    a_record,
     a_registration,
     a_world,
     desired,
@@ -709,3 +711,13 @@ def test_whatever_is_seen_no_rule_of_safety_is_broken(world: World, size: int | 
     served = [m for m in served if m.record.leaving is not Leaving.REPLACED]  # their place is taken before they leave
     new = sum(step == NEW for step in steps)
     assert not new or new + sum(m.server.state is RUNNING for m in served) <= (size or 0), "never more than desired"
+
+
+@pytest.mark.parametrize(("lacking", "returned"), [((), ()), ((FRONT.name,), (ONE,))], ids=["not seen", "seen"])
+def test_a_member_that_returns_is_taken_back_once_all_of_its_parts_were_seen(lacking, returned) -> None:
+    gone = a_record(1, Phase.GONE, leaving=Leaving.VANISHED)
+    back = replace(a_member(1, None), gone=gone, lacking=lacking)
+    world = a_world(back, a_member(2), registrations=[a_registration(2)])
+    definition = a_definition(parts=(FRONT,), on_vanish=OnVanish.SHRINK)
+    answer = plan(replace(desired(1), earlier=2), world, definition, limits(), NOW)
+    assert (answer.steps, answer.returned) == ((), returned)
