@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.units import Instant, MemberName
+from handler.planning.attempts import held
 from handler.planning.context import (
     PlanContext,
     by_sequence,
@@ -216,10 +217,17 @@ def _move_lost(member_role: MemberRole, record: Record, context: PlanContext) ->
     if is_left(member_role, context):
         return Moves(waits=frozenset({Wait.UNREPAIRED}))
     if seen is Role.GONE or seen in CHOSEN_TO_LEAVE:
-        return bury(member, record, context.world)
+        moves = bury(member, record, context.world)
+        return _unawaited(moves, record, context) if seen is Role.STUCK else moves
     if seen is Role.DISPROVED and is_given(member):
         return Moves((MarkMachine(member=member.name),))
     return Moves(waits=frozenset({_WAITS[seen]}) if seen in _WAITS else frozenset())
+
+
+def _unawaited(moves: Moves, record: Record, context: PlanContext) -> Moves:
+    """Return the moves of a member with a STUCK removal that are due: no plan waits for its parts."""
+    due = tuple(step for step in moves.steps if held(step, record, context.now) is None)
+    return Moves(due, moves.waits - {Wait.DELETING, Wait.UNCONFIRMED})
 
 
 def _raises(member: Member, context: PlanContext) -> bool:

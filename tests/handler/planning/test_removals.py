@@ -9,16 +9,28 @@ from typing import Any
 import pytest
 
 from config.errors import Permanent, Transient
+from config.model.parts import OnDelete
 from config.units import Instant
 from handler.planning.plan import plan
 from handler.planning.removals import ATTEMPTS, WITHIN, is_due, is_stuck, retried
 from handler.planning.roles import state_of
 from handler.planning.status import MemberState
 from handler.planning.step_outcomes import StepResult
-from handler.planning.steps import Create, Destroy, Drain, Forget, Wait
-from handler.planning.world import Leaving, Member, Phase, RegistrationState, ServerState, World
+from handler.planning.steps import Create, Destroy, Drain, Forget, RemovePart, Wait
+from handler.planning.world import (
+    Attempts,
+    Leaving,
+    MadePart,
+    Member,
+    PartState,
+    Phase,
+    RegistrationState,
+    ServerState,
+    World,
+)
 from tests.support.beds import Bed, grown
 from tests.support.worlds import (
+    FRONT,
     NOW,
     WEB,
     a_definition,
@@ -284,3 +296,15 @@ def test_a_paused_group_is_only_looked_at_whatever_is_ordered() -> None:
     before = bed.store.records[ONE]
     assert bed.run(accept_vanished=True).plan.stuck == (ONE,)
     assert bed.store.records[ONE] == before
+
+
+@pytest.mark.parametrize("again_in", [-1.0, 5.0], ids=["due", "tried not long ago"])
+def test_no_plan_waits_for_a_part_that_cannot_be_removed(again_in: float) -> None:
+    tried = Attempts(call="remove_part front", count=ATTEMPTS, again_at=Instant(NOW + again_in), because="in use")
+    gone = stuck_member(state=None, disproved=True, parts=((FRONT.name, OnDelete.DESTROY),), attempts=(tried,))
+    part = MadePart(name=FRONT.name, id="p-1", state=PartState.READY)
+    world = a_world(replace(gone, parts=(part,)))
+    answer = planned(world, 0)
+    assert answer.steps == ((RemovePart(member=ONE, part=FRONT.name),) if again_in < 0 else ())
+    assert answer.waits == ()
+    assert planned(a_world(replace(gone, parts=())), 0).waits == (), "nor for an answer about it"
