@@ -13,7 +13,7 @@ from handler.planning.pacing import builds_after
 from handler.planning.rolling import is_old, rolled
 from handler.planning.rolls import Roll, RollState, halted_by, short
 from handler.planning.step_outcomes import StepOutcome
-from handler.planning.steps import Create
+from handler.planning.steps import Create, MakePart
 from handler.planning.world import World
 from handler.ports.store import Store
 from handler.ports.stored import Event, EventKind, StoredGroup
@@ -71,7 +71,8 @@ def _failed(roll: Roll, seen: RollView, now: Instant) -> int:
         for member in seen.world.members
         if member.record is not None and member.record.profile == roll.target
     }
-    outcomes = [outcome for outcome in seen.outcomes if isinstance(outcome.step, Create) or outcome.member in own]
+    making = (Create, MakePart)
+    outcomes = [outcome for outcome in seen.outcomes if isinstance(outcome.step, making) or outcome.member in own]
     before = Builds(failed=roll.failed, back_off_until=None)
     return builds_after(before, outcomes, seen.world, Limits(creates=0, back_off_until=None), now).failed
 

@@ -10,11 +10,11 @@ import pytest
 
 from config.model.catalogue import ProcessRecipe
 from config.model.rolling import Allowance, RollBudgets
-from config.units import Instant
+from config.units import Instant, PartName
 from handler.planning.declared import Converged
 from handler.planning.rolls import Roll, RollState
 from handler.planning.step_outcomes import StepOutcome, StepResult
-from handler.planning.steps import Create, EnterService, MarkLeaving, Step
+from handler.planning.steps import Create, EnterService, MakePart, MarkLeaving, Step
 from handler.planning.world import Leaving, Phase, World
 from handler.ports.stored import EventKind, StoredGroup
 from handler.runtime.roll_progress import RollView, after, news_of, write
@@ -109,6 +109,12 @@ DONE = a_roll(state=RollState.DONE, ended_at=LATER)
 )
 def test_how_a_roll_stands_after_a_pass(roll: Roll, view: RollView, expected: Roll) -> None:
     assert after(roll, view, LATER) == expected
+
+
+def test_a_part_that_a_new_member_cannot_get_is_a_failure_of_the_profile() -> None:
+    """A new member is no part of the world that its pass began with."""
+    refused = an_outcome(MakePart(member=name_of(9), part=PartName("front")), 9, StepResult.FAILED)
+    assert after(a_roll(), seen(made_of(OLD, OLD), refused, refused, refused), LATER).state is RollState.HALTED
 
 
 def test_an_old_member_that_times_out_is_no_failure_of_the_new_profile() -> None:
