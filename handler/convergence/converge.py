@@ -226,7 +226,7 @@ class Converger:
         if not kept and not stored.deleting and only is None:
             orchestrator = self._orchestrator_for(stored.definition.cloud)
             done = with_obstacles(obstacles_of(orchestrator, stored.definition, self._traffic, self._clock), done)
-        return self._reported(stored, with_tended(tended, done))
+        return self._reported(stored, with_tended(tended, replace(done, whole=only is None)))
 
     def _meet(self, stored: StoredGroup) -> None:
         """Claim the group's cloud before the first step there (`handler.convergence.claiming`)."""

@@ -61,7 +61,9 @@ def idle_group(stored: StoredGroup, done: Pass) -> IdleGroup | None:
     balancer has to be read, and no budget is near its end. Everything else goes on to make a pass each interval.
     """
     world, group = done.world, stored.definition.group
-    as_planned = _rests(stored, done.plan) and world.complete and not done.messages and done.next_in is None
+    as_planned = (
+        done.whole and _rests(stored, done.plan) and world.complete and not done.messages and done.next_in is None
+    )
     moved = (*done.outcomes, *done.vanished, *done.refused, *done.returned, *world.untraced, *world.relisted)
     rolls = stored.roll is not None and stored.roll.runs
     waits = stored.deleting or stored.state.orphaned or stored.state.older is not None or rolls

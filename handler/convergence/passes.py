@@ -59,6 +59,13 @@ class Pass:
     it again."""
     unread: str = ""
     """Why the cloud's quotas, readable before, could not be read; empty: they could, or were not needed."""
+    whole: bool = True
+    """It was for all members, and not for one alone."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether there is nothing to do and nothing to wait for, for any member."""
+        return self.whole and self.plan.converged
 
     @property
     def failed_builds(self) -> int:

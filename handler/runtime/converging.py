@@ -362,7 +362,7 @@ class Keeper:
             retries=done.retries,
             hourly=done.hourly,
         )
-        if done.plan.converged:
+        if done.converged:
             runtime.converged_at = now.wall
         await self._keep_begun(runtime)
         await self._note_doubts(runtime, doubted, done.plan.doubts)

@@ -103,7 +103,7 @@ def news_of(stored: StoredGroup, done: Pass, in_service: Collection[MemberName],
         stuck=done.plan.stuck,
     )
     roll = None if stored.roll is None else after(stored.roll, seen, now)
-    if not done.plan.converged:
+    if not done.converged:
         return PassChanges(roll=roll, converged=stored.converged, wholly=False)
     wholly = bool(done.world.members) and not any(is_old(member, done.world.profile) for member in done.world.members)
     if stored.converged is not None and stored.converged.is_of(done.plan.revision, stored.in_force):

@@ -164,6 +164,15 @@ def test_nothing_counts_as_converged_while_there_is_something_to_do_or_no_member
     assert (news.converged is not None, news.wholly) == (True, False)
 
 
+def test_a_pass_for_one_member_leaves_open_whether_the_group_has_converged() -> None:
+    bed = grown(2)
+    bed.desire(3)
+    stored, done = bed.store.kept[WEB], bed.run(only=name_of(1))
+    assert (done.outcomes, done.plan.steps) == ((), ()), "the third is another pass's"
+    news = news_of(stored, done, (), NOW)
+    assert (news.converged, news.wholly) == (stored.converged, False)
+
+
 def written(before: Roll, now: Roll) -> tuple[Roll | None, list[tuple[str, str]]]:
     store, stored = MemoryStore(), a_group(2, roll=before)
     store.kept[WEB] = stored
