@@ -87,8 +87,8 @@ class RollingStore(Protocol):
         """
         ...
 
-    def save_roll(self, group: GroupId, roll: Roll) -> None:
-        """Write down how a roll stands; no line of history."""
+    def save_roll(self, group: GroupId, roll: Roll, act: Event | None = None) -> None:
+        """Write down how a roll stands and why, in one transaction; without ``act``, no line of history."""
         ...
 
     def save_converged(self, group: GroupId, converged: Converged, *, wholly: bool) -> None:

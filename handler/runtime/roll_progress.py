@@ -120,11 +120,9 @@ def write(store: Store, stored: StoredGroup, news: PassChanges, now: Instant) ->
     """
     roll, before = news.roll, stored.roll
     if roll is not None and before is not None and roll != before:
-        act = _act(stored, before, roll, now)
-        if act is None:
-            store.save_roll(stored.id, roll)
-        else:
-            store.steer(act, stored.pinned, roll)
+        store.save_roll(
+            stored.id, roll, _act(stored, before, roll, now)
+        )  # a reload may have ended a rollback meanwhile
     if news.converged is not None and (news.converged != stored.converged or news.wholly):
         store.save_converged(stored.id, news.converged, wholly=news.wholly)
 

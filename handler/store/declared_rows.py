@@ -97,12 +97,14 @@ class RollingRows(StoreSession):
 
         self._writer.do(write)
 
-    def save_roll(self, group: GroupId, roll: Roll) -> None:
-        """Write a roll's state, without a line of history."""
+    def save_roll(self, group: GroupId, roll: Roll, act: Event | None = None) -> None:
+        """Write a roll's state, and a line of history if there is one, in one transaction."""
 
         def write(connection: Connection) -> None:
             rows.require(connection, group)
             declared.write_roll(connection, group, roll)
+            if act is not None:
+                write_note(connection, act, None)
 
         self._writer.do(write)
 

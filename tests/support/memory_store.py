@@ -196,9 +196,11 @@ class MemoryStore(MemoryUsers):
             self.kept[act.group] = self._in_force(replace(self.kept[act.group], pinned=pinned, roll=roll))
             self.events[next(self._ids)] = act
 
-    def save_roll(self, group: GroupId, roll: Roll) -> None:
+    def save_roll(self, group: GroupId, roll: Roll, act: Event | None = None) -> None:
         with self._write("save roll"):
             self.kept[group] = replace(self.kept[group], roll=roll)
+            if act is not None:
+                self.events[next(self._ids)] = act
 
     def save_converged(self, group: GroupId, converged: Converged, *, wholly: bool) -> None:
         with self._write("save converged"):

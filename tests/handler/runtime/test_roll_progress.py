@@ -11,7 +11,7 @@ import pytest
 from config.model.catalogue import ProcessRecipe
 from config.model.rolling import Allowance, RollBudgets
 from config.units import Instant, PartName
-from handler.planning.declared import Converged
+from handler.planning.declared import Converged, Pinned
 from handler.planning.rolls import Roll, RollState
 from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import Create, EnterService, MakePart, MarkLeaving, Step
@@ -180,6 +180,14 @@ def written(before: Roll, now: Roll) -> tuple[Roll | None, list[tuple[str, str]]
     write(store, stored, news, LATER)
     notes = [(event.name, event.message) for event in store.history(WEB, before=None, limit=9, kinds={EventKind.NOTE})]
     return kept(store).roll, notes
+
+
+def test_the_end_of_a_roll_brings_back_no_rollback_that_a_reload_has_ended_meanwhile() -> None:
+    store, pinned = MemoryStore(), Pinned(revision=1, at=NOW, by="ada")
+    stored = a_group(2, roll=a_roll(), pinned=pinned)
+    store.kept[WEB] = replace(stored, pinned=None)
+    write(store, stored, replace(news_of(stored, grown(2).run(), (), NOW), roll=DONE), LATER)
+    assert (kept(store).pinned, kept(store).roll) == (None, DONE)
 
 
 def kept(store: MemoryStore) -> StoredGroup:

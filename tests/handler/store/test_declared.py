@@ -127,6 +127,14 @@ def test_a_roll_is_read_back_whole(store: SqliteStore) -> None:
     assert stored(store).roll == replace(ROLL.resumed("def"))
 
 
+def test_a_roll_is_written_with_its_line_of_history_and_leaves_the_pin_alone(store: SqliteStore) -> None:
+    store.steer(ACT, PIN, ROLL)
+    halted = replace(ACT, at=at(6), name="roll_halted")
+    store.save_roll(WEB, ROLL.resumed("def"), halted)
+    assert (stored(store).pinned, stored(store).roll) == (PIN, ROLL.resumed("def"))
+    assert store.history(WEB, before=None, limit=1) == (halted,)
+
+
 def test_what_converged_is_known_and_good_to_go_back_to_only_if_all_is_made_of_it(store: SqliteStore) -> None:
     store.save_converged(WEB, Converged(size=4, definition=1, at=at(7)), wholly=False)
     assert stored(store).converged == Converged(size=4, definition=1, at=at(7))
