@@ -36,6 +36,7 @@ from handler.planning.member_plans import (
     parted,
 )
 from handler.planning.records import before, before_parting, forgotten, taken_up
+from handler.planning.removals import is_stuck
 from handler.planning.step_outcomes import StepOutcome, StepResult
 from handler.planning.steps import (
     KINDS,
@@ -58,7 +59,7 @@ from handler.planning.steps import (
     Unmark,
     Wait,
 )
-from handler.planning.world import Member, Record, Server, World
+from handler.planning.world import Leaving, Member, Phase, Record, Server, World
 from handler.ports.balancer import Balancer, Batched, MemberMove, RegistrationChange
 from handler.ports.orchestrator import Endings, Launch, Orchestrator
 from handler.ports.parts import change_part
@@ -350,7 +351,10 @@ class Execution:
         return None if member is None else member.server
 
     def _frees_capacity(self) -> bool:
-        return any(record.leaving is not None for record in list(self._records.values()))
+        """Return whether a removal is awaited; what is STUCK, evicted, or to be replaced later makes no room."""
+        grace, now = self._tools.definition.group.grace, self._tools.clock()
+        leaving = (record for record in list(self._records.values()) if record.phase is Phase.LEAVING)
+        return any(each.leaving is not Leaving.EVICTED and not is_stuck(each, grace, now) for each in leaving)
 
     def _call(self, name: MemberName, step: Call) -> Server | None:
         tools = self._tools

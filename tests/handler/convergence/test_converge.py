@@ -16,6 +16,7 @@ from config.model.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
 from handler.planning.desired import Builds
+from handler.planning.removals import ATTEMPTS
 from handler.planning.step_outcomes import StepResult
 from handler.planning.steps import Confirm, Create, EnterService, Forget, Join, MarkLeaving, TakeUp, Wait
 from handler.planning.world import Leaving, Phase, RegistrationState, ServerState
@@ -983,6 +984,24 @@ def test_a_full_cloud_without_leaving_members_is_an_error_and_no_failed_build() 
     bed.settle()
     bed.expect(5)
     assert bed.machines == {name_of(number) for number in range(1, 6)}
+
+
+@pytest.mark.parametrize("leaves", ["to be replaced", "stuck", "evicted"])
+def test_on_a_full_cloud_a_member_that_makes_no_room_hides_no_error(leaves: str) -> None:
+    bed = grown(2)
+    bed.cloud.behave(quota=2)
+    if leaves == "to be replaced":
+        bed.replace(ONE)
+    else:
+        why, attempts = (Leaving.SURPLUS, ATTEMPTS) if leaves == "stuck" else (Leaving.EVICTED, 0)
+        bed.cloud.faults.always["destroy"] = bed.cloud.faults.always["unmark"] = Transient("locked")
+        record, cloud = bed.store.records[ONE]
+        going = replace(record, phase=Phase.LEAVING, leaving=why, leaving_at=bed.clock(), destroy_attempts=attempts)
+        bed.store.records[ONE] = (going, cloud)
+    for _ in range(5):
+        done = bed.run()
+        bed.clock.advance(done.next_in or 1.0)
+    assert any("the quota of 2 servers is used up" in failure for failure in done.failures)
 
 
 # Members between two states.
