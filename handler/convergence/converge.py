@@ -20,6 +20,7 @@ from handler.convergence.idle_groups import IdleGroup, grows_only, idle_group
 from handler.convergence.inventories import Compared, Inventories
 from handler.convergence.inventory import AskedListing
 from handler.convergence.leftovers import Journal, lifted
+from handler.convergence.own_probes import OwnProbes
 from handler.convergence.pass_plan import PassPlanner, PlannedPass
 from handler.convergence.pass_threads import waiting
 from handler.convergence.passes import Pass, halted, hands_off, with_obstacles, with_tended
@@ -73,7 +74,7 @@ class Converger:
         self._quotas = Quotas(orchestrator_for, self._traffic, clock)
         self._planner = PassPlanner(store, self._quotas, self._traffic, clock)
         self._leases = BalancerLeases()
-        self.witnesses = Witnesses(probe, workers)
+        self.witnesses = Witnesses(probe, workers, OwnProbes(store))
         self._gatherer = Gatherer(
             installation=installation,
             store=store,

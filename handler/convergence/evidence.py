@@ -14,6 +14,7 @@ from types import MappingProxyType
 from config.model.catalogue import ReadyProbe
 from config.units import CloudId, GroupId, Instant, MemberName, Seconds
 from handler.convergence.ledger import LossLedger
+from handler.convergence.own_probes import OwnProbes
 from handler.convergence.pass_threads import called
 from handler.convergence.sightings import Sightings
 from handler.planning.desired import Definition
@@ -61,8 +62,9 @@ class _Memory:
 class Witnesses:
     """Hold the answers of all groups' members to all sources. Worlds of one group are gathered one at a time."""
 
-    def __init__(self, probe: Callable[[str, ReadyProbe], str], workers: int) -> None:
+    def __init__(self, probe: Callable[[str, ReadyProbe], str], workers: int, own_probes: OwnProbes) -> None:
         self._probe = probe
+        self.own_probes = own_probes
         self._lanes = 1 if workers <= 1 else _AT_ONCE
         self._ledger = LossLedger()
         self._heard: dict[GroupId, Sequence[Hearing]] = {}
@@ -196,30 +198,35 @@ class Witnesses:
         answers: dict[MemberName, Saying] = {}
         if lost:
             suspects = sorted(lost.values(), key=sightings.asked_at)[:_SUSPECTS]
-            answers |= self._probed([*present[:_CONTROLS], *suspects], ready, sightings, world.at)
+            answers |= self._probed([*present[:_CONTROLS], *suspects], definition, sightings, world.at)
         if in_turn:
             due = [member for member in present if world.at - sightings.asked_at(member) >= _ROUND * interval]
-            answers |= self._probed_in_turn(due[:_ROUND_AT_ONCE], ready, sightings, world.at)
+            answers |= self._probed_in_turn(due[:_ROUND_AT_ONCE], definition, sightings, world.at)
         return answers
 
     def _probed_in_turn(
-        self, members: Sequence[Member], ready: ReadyProbe, sightings: Sightings, at: Instant
+        self, members: Sequence[Member], definition: Definition, sightings: Sightings, at: Instant
     ) -> Mapping[MemberName, Saying]:
         """Probe a few at a time; if none of them answers, skip the others, which would each cost a time-out."""
         answers: dict[MemberName, Saying] = {}
         for first in range(0, len(members), _AT_ONCE):
-            some = self._probed(members[first : first + _AT_ONCE], ready, sightings, at)
+            some = self._probed(members[first : first + _AT_ONCE], definition, sightings, at)
             answers |= some
             if Saying.HEARD not in some.values():
                 break
         return answers
 
     def _probed(
-        self, members: Sequence[Member], ready: ReadyProbe, sightings: Sightings, at: Instant
+        self, members: Sequence[Member], definition: Definition, sightings: Sightings, at: Instant
     ) -> dict[MemberName, Saying]:
-        places = {member.name: sightings.address(member) for member in members}
-        asked = {name: address for name, address in places.items() if address is not None}
-        answers = called([partial(self._probe, address, ready) for address in asked.values()], self._lanes)
+        probes = self.own_probes.of(definition, members)
+        places = ((member.name, sightings.address(member), probes[member.name]) for member in members)
+        asked = {
+            name: partial(self._probe, address, probe)
+            for name, address, probe in places
+            if address is not None and probe is not None
+        }
+        answers = called([*asked.values()], self._lanes)
         return sightings.hear(dict(zip(asked, answers, strict=True)), at)
 
     def _is_heard_otherwise(self, world: World, interval: Seconds) -> bool:

@@ -247,21 +247,21 @@ class Gatherer:
 
     def _probed(self, world: World, definition: Definition) -> tuple[World, Mapping[MemberName, str]]:
         """Probe the members whose readiness decides a step; return also the results."""
-        ready = definition.profile.ready
-        if ready is None:
+        if definition.profile.ready is None:
             return world, {}
         asked = {
             member.name: member.server.address
             for member in world.members
             if member.server is not None and member.server.address is not None and _is_asked(member, world)
         }
-        answers = called([partial(self.probe, address, ready) for address in asked.values()], self.workers)
-        results = dict(zip(asked, answers, strict=True))
-        if not results:
+        if not asked:
             return world, {}
+        probes = self.witnesses.own_probes.of(definition, (member for member in world.members if member.name in asked))
+        calls = {name: partial(self.probe, asked[name], probe) for name, probe in probes.items() if probe is not None}
+        results = dict(zip(calls, called([*calls.values()], self.workers), strict=True))
         members = tuple(
-            replace(member, ready=not results[member.name], unready=results[member.name])
-            if member.name in results
+            replace(member, ready=not results.get(member.name), unready=results.get(member.name, ""))
+            if member.name in asked
             else member
             for member in world.members
         )

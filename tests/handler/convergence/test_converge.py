@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from config.errors import Permanent, StoreError, Transient
-from config.model.catalogue import Budget, Mode, OnVanish, ProcessRecipe, Victims
+from config.model.catalogue import Budget, Mode, OnVanish, ProcessRecipe, ReadyProbe, Victims
 from config.model.clouds import Calls
 from config.model.repair import Repair
 from config.units import BalancerId, GroupId, Instant, MemberName
 from handler.convergence.passes import Pass
+from handler.convergence.sightings import READY
+from handler.planning.declared import Revision
 from handler.planning.desired import Builds
 from handler.planning.removals import ATTEMPTS
 from handler.planning.step_outcomes import StepResult
@@ -115,6 +117,27 @@ def test_a_member_in_service_is_probed_when_its_registration_is_lost() -> None:
     bed.settle()
     bed.expect(2)
     assert sorted(bed.probed) == ["198.18.0.2", "198.18.0.3"]
+
+
+def test_members_are_probed_as_the_profile_declares_that_they_were_made_of() -> None:
+    """A file that declares another probe, for a release to come, moves no member that runs."""
+    bed = grown(2)
+    before = bed.definition
+    bed.store.declared[WEB] = [Revision(number=1, at=bed.clock(), definition=before)]
+    later = ReadyProbe(path="/live", port=9090, within=300.0)
+    bed.redefine(replace(before, profile=replace(before.profile, ready=later)))
+    asked = set[tuple[str, int]]()
+
+    def probe(address: str, ready: ReadyProbe) -> str:
+        asked.add((ready.path, ready.port))
+        return READY if ready == before.profile.ready else "nothing listens at port 9090"
+
+    bed._probe = probe  # type: ignore[method-assign]
+    bed.restart()
+    bed.edge.reload()
+    bed.settle()
+    bed.expect(2)
+    assert asked <= {("/healthz", 8080)}
 
 
 def test_what_a_member_is_made_of_is_written_down_before_it_is_made() -> None:
