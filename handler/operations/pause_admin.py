@@ -48,7 +48,7 @@ class PauseAdmin:
 
         message = "" if direction is None else pause_message(Pause(direction.value))
         runtime = runtime_of(self._engine, group)
-        if runtime.state.pause is Pause.ALL:
+        if runtime.state.pause is Pause.ALL and direction is None:
             await self._forget_failed_builds(runtime)
         await self._set_pause(group, go_on, act="resume", message=message, by=by)
 

@@ -270,6 +270,12 @@ def test_one_direction_cannot_be_resumed_where_everything_is_paused(bed: EngineB
         with pytest.raises(Refused, match="paused in both directions"):
             await up.operations.pauses.resume(WEB, direction=Direction.IN, by="ada")
         assert up.status.pause is Pause.ALL
+        await up.operations.pauses.resume(WEB, by="ada")
+        await _builds_fail(up)
+        await up.operations.pauses.pause(WEB, decisions_only=False, by="ada")
+        with pytest.raises(Refused, match="paused in both directions"):
+            await up.operations.pauses.resume(WEB, direction=Direction.IN, by="ada")
+        assert up.runtime.builds.failed > 2, "what is refused ends no wait"
 
     bed.run(scene)
 
