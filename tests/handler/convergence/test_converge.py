@@ -140,6 +140,20 @@ def test_members_are_probed_as_the_profile_declares_that_they_were_made_of() -> 
     assert asked <= {("/healthz", 8080)}
 
 
+@pytest.mark.parametrize("own", [a_definition().profile.ready, None], ids=["its own probe", "none of its own"])
+def test_a_member_on_its_way_into_service_is_probed_as_its_own_profile_declares(own: ReadyProbe | None) -> None:
+    bed = Bed(size=1, definition=a_definition(ready=own))
+    bed.run()
+    bed.store.declared[WEB] = [Revision(number=1, at=bed.clock(), definition=bed.definition)]
+    later = ReadyProbe(path="/live", port=9090, within=300.0)
+    bed.redefine(replace(bed.definition, profile=replace(bed.definition.profile, ready=later)))
+    bed._probe = lambda address, ready: READY if ready == own else "HTTP 404"  # type: ignore[method-assign]
+    bed.restart()
+    bed.settle()
+    bed.expect(1)
+    assert bed.machines == {ONE}
+
+
 def test_what_a_member_is_made_of_is_written_down_before_it_is_made() -> None:
     bed = Bed(size=1)
     bed.cloud.faults.script("create", Transient("timed out"))
