@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from config.errors import DriverError, Transient
+from config.errors import DriverError, Transient, Unsent
 from config.model.managed import ManagedBalancer, ManagedPart
 from config.units import MemberName, Seconds
 from handler.planning.launches import LaunchId
@@ -26,6 +26,10 @@ class PartlyRead(Transient):
     ) -> None:
         super().__init__(message, retry_after=retry_after)
         self.registrations = registrations
+
+
+class PartlyUnsent(PartlyRead, Unsent):
+    """As `PartlyRead`; to the processes that do not answer nothing was sent now."""
 
 
 class Balancer(Protocol):

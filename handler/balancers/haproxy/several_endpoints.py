@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from collector.clients.circuits import Circuits
-from config.errors import DriverError, NotFound, Permanent, Transient
+from config.errors import DriverError, NotFound, Permanent, Transient, Unsent
 from config.model.balancers import HaproxyBalancer
 from config.units import MemberName
 from handler.balancers.haproxy.driver import HaproxyDriver
@@ -34,6 +34,7 @@ from handler.ports.balancer import (
     ListsForeignMembers,
     MemberMove,
     PartlyRead,
+    PartlyUnsent,
     RegistrationChange,
 )
 
@@ -84,7 +85,8 @@ class HaproxySeveral:
         if failures:
             gravest = _gravest(failures)
             if read and isinstance(gravest, Transient):
-                raise PartlyRead(str(gravest), registrations=_combined(read), retry_after=gravest.retry_after)
+                kind = PartlyUnsent if isinstance(gravest, Unsent) else PartlyRead
+                raise kind(str(gravest), registrations=_combined(read), retry_after=gravest.retry_after)
             raise gravest if not isinstance(gravest, NotFound) else Permanent(str(gravest), cause=gravest.cause)
         return read
 
