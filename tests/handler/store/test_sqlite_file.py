@@ -88,16 +88,16 @@ def test_an_error_says_what_to_do(file, code, advice):
     assert message.endswith(f"({code}: as SQLite says it)")
 
 
-def test_no_write_waits_for_one_that_reads_for_long_while_the_log_is_emptied(store, in_file):
-    with in_file._database.reading.connect() as reading, ThreadPoolExecutor(1) as pool:
+def test_no_write_waits_for_one_that_reads_for_long_while_the_log_is_emptied(file_store):
+    with file_store._database.reading.connect() as reading, ThreadPoolExecutor(1) as pool:
         reading.exec_driver_sql("SELECT * FROM groups").fetchall()
-        store.note(WEB, "scale", "ada", "", NOW)
-        emptying = pool.submit(in_file._database.compact)
+        file_store.note(WEB, "scale", "ada", "", NOW)
+        emptying = pool.submit(file_store._database.compact)
         time.sleep(0.2)
         began = time.monotonic()
-        store.note(WEB, "scale", "ada", "", NOW)
+        file_store.note(WEB, "scale", "ada", "", NOW)
         assert time.monotonic() - began < 2.0
         emptying.result()
     timeout = "PRAGMA busy_timeout"
-    with in_file._database.reading.connect() as reading:
+    with file_store._database.reading.connect() as reading:
         assert reading.exec_driver_sql(timeout).scalar() == 5000
