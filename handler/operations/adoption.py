@@ -12,7 +12,7 @@ from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import NoSuch, record_of, runtime_of
+from handler.operations.lookup import NoSuch, record_of, refuse_unkept, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import evicted, given
 from handler.planning.launches import LaunchId
@@ -75,6 +75,7 @@ class MemberAdoption:
         """Evict a member and keep the size, so that convergence makes another one. Raises as `evict`."""
         runtime, store = runtime_of(self._engine, group), self._engine.parts.store
         self._cloud(runtime)
+        refuse_unkept(runtime)
         now = self._engine.parts.clock().wall
 
         def altered() -> None:
@@ -106,6 +107,6 @@ class MemberAdoption:
         return server
 
     async def _note(self, decision: Decision, group: GroupId, act: str, by: str, message: str) -> None:
-        if decision.winner is not None:
+        if decision.winner is not None and decision.changed:  # mode advise changes nothing
             store, now = self._engine.parts.store, self._engine.parts.clock().wall
             await asyncio.to_thread(store.note, group, act, by, message, now)

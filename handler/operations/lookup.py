@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from config.errors import Refused
+from config.model.catalogue import Mode
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.planning.world import Record
@@ -26,6 +28,19 @@ def runtime_of(engine: Engine, group: GroupId) -> GroupRuntime:
     if runtime is None:
         raise NoSuch(no_group(group, engine.runtimes))
     return runtime
+
+
+def refuse_unkept(runtime: GroupRuntime) -> None:
+    """Refuse a change of a member that no pass would carry out.
+
+    Raises:
+        Refused: its group is no longer declared, or not in mode act.
+    """
+    mode = runtime.definition.group.mode
+    if runtime.state.orphaned and not runtime.deleting:
+        raise Refused(f"group {runtime.id} is no longer declared: its members are not changed")
+    if mode is not Mode.ACT:
+        raise Refused(f"group {runtime.id} is in mode {mode.value}: its members are not changed")
 
 
 def no_group(group: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from config.errors import DriverError, Refused
 from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
-from handler.operations.lookup import NoSuch, last_record_of, nearest, record_of, runtime_of
+from handler.operations.lookup import NoSuch, last_record_of, nearest, record_of, refuse_unkept, runtime_of
 from handler.operations.manual_requests import request_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.member_log import NO_OUTPUT, MemberLog, log_of
@@ -42,7 +42,12 @@ class MemberAdmin:
         self._engine = engine
 
     async def replace(self, group: GroupId, member: MemberName, *, by: str) -> None:
-        """Replace a member: the new one is in service before this one leaves."""
+        """Replace a member: the new one is in service before this one leaves.
+
+        Raises:
+            Refused: it is not in service, or the group's members are not changed.
+        """
+        refuse_unkept(runtime_of(self._engine, group))
         await self._alter(group, member, "replace", by, to_replace)
 
     async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:

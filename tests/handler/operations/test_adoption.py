@@ -201,3 +201,23 @@ def test_where_marks_are_fixed_adoption_and_eviction_are_refused_with_the_reason
         assert {record.leaving for record in up.store.members(WEB)} == {None}
 
     bed.run(scene)
+
+
+def test_in_mode_advise_history_has_no_adoption_or_eviction_and_no_member_is_to_be_replaced(bed: EngineBed) -> None:
+    bed.run(grown)
+    bed.declare(model(mode="advise"))
+
+    async def scene(up: Up) -> None:
+        await up.passed(1)
+        bed.cloud.add(DATABASE)
+        await up.operations.adoption.adopt(WEB, "database", force=True, by="ada")
+        await up.operations.adoption.evict(WEB, name_of(1), force=True, by="ada")
+        with pytest.raises(Refused, match="group web is in mode advise: its members are not changed"):
+            await up.operations.adoption.exchange(WEB, name_of(1), force=True, by="ada")
+        with pytest.raises(Refused, match="group web is in mode advise: its members are not changed"):
+            await up.operations.members.replace(WEB, name_of(1), by="ada")
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert {"adopt", "evict"}.isdisjoint(event.name for event in events)
+        assert {(record.phase, record.leaving) for record in up.store.members(WEB)} == {(Phase.IN_SERVICE, None)}
+
+    bed.run(scene)
