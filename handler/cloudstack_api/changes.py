@@ -81,7 +81,7 @@ class Changes:
         await self._performed(DeleteDeclared(section=section, id=entity_id, members=members))
 
     async def note(self, key: Key, details: Mapping[str, str]) -> None:
-        """Replace what only this API has of an entity: whoever may declare it may. Raises as `make`."""
+        """Replace what only this API has of an entity; the right to declare it is enough. Raises as `make`."""
         with in_cloudstacks_terms():
             try:
                 self._operations.authorising.check(self._by, Right(Verb.TUNE, OnEntity(*key)))

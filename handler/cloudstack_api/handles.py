@@ -30,7 +30,7 @@ def new_uuid() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownHandles:
-    """The handles at one moment: whoever looks at them sees the same to the end."""
+    """The handles at one moment: a caller that looks at them sees the same to the end."""
 
     by_key: Mapping[Key, StoredHandle] = field(default_factory=lambda: MappingProxyType({}))
     by_uuid: Mapping[str, StoredHandle] = field(default_factory=lambda: MappingProxyType({}))
