@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.support.nightly import nightly
 from tests.support.waiting import until
 from tests.support.workers import SPAN, WorkersBed, a_bed
 
@@ -20,6 +21,15 @@ def test_a_fleet_that_grows_under_workers_that_fail_has_each_member_once() -> No
         for name in "abc":
             bed.worker(name).start()
         bed.grow(killed, stopped, without_database, rounds=_ROUNDS, seed=_ROUNDS)
+        bed.has_each_member_once()
+
+
+@nightly
+def test_a_fleet_that_shrinks_and_is_replaced_under_workers_that_fail_has_each_member_once() -> None:
+    with a_bed() as bed:
+        for name in "abc":
+            bed.worker(name).start()
+        bed.shrink_and_roll(killed, stopped, without_database, rounds=_ROUNDS, seed=_ROUNDS)
         bed.has_each_member_once()
 
 

@@ -227,6 +227,41 @@ class WorkersBed:
             self.holder().json("scale", "web", "1")
             self.holder().settled(1)
 
+    def shrink_and_roll(self, *fails: Callable[[WorkersBed], None], rounds: int, seed: int = 1) -> None:
+        """Have the fleet shrink, then have all of it replaced, again and again while something fails at random."""
+        self.holder()
+        self.watch()
+        self._rounds, self._began = rounds, time.time()
+        chance = random.Random(seed)  # noqa: S311 - it decides when to fail
+        for number, fail in enumerate(fails * rounds):
+            self.resize(12)
+            self.holder().json("scale", "web", "4")
+            few = 12 - chance.randrange(1, 7)
+            until(lambda few=few: len(self.machines()) <= few, every=0.005)
+            fail(self)
+            until(lambda: self.is_settled(4), every=0.1)
+            self.roll(number, chance.randrange(1, 4), fail)
+
+    def resize(self, size: int) -> None:
+        """Give the fleet a size, and wait until it has it."""
+        self.holder().json("scale", "web", str(size))
+        until(lambda: self.is_settled(size), every=0.1)
+
+    def is_settled(self, size: int) -> bool:
+        """Whether so many members serve, and no other machine is there."""
+        return len(self.machines()) == size == len(self.holder().serving())
+
+    def roll(self, number: int, replaced: int, fail: Callable[[WorkersBed], None]) -> None:
+        """Have all members replaced by those of another profile, and have something fail when some have been."""
+        before = set(self.machines())
+        for worker in self.workers.values():
+            worker.declare(self.model.replace("template: web", f"template: web, extra: {{TRY: {number}}}"))
+        assert self.holder().trimtab("reload").code == 0
+        assert self.holder().trimtab("roll", "web", "--surge", "2").code == 0
+        until(lambda: len(before - set(self.machines())) >= replaced, every=0.005)
+        fail(self)
+        until(lambda: before.isdisjoint(self.machines()) and self.is_settled(len(before)), every=0.1)
+
     def has_each_member_once(self, *, reads_on: bool = False) -> None:
         """Nothing was made twice, nothing is left over, and no worker wrote or called while another one was the holder.
 
