@@ -13,7 +13,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.lookup import NoSuch, record_of, refuse_unkept, runtime_of
-from handler.operations.manual_requests import request_of
+from handler.operations.manual_requests import refuse_late, request_of
 from handler.operations.member_actions import evicted, given
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
@@ -35,7 +35,8 @@ class MemberAdoption:
 
         Raises:
             NoSuch: the cloud has no such machine.
-            Refused: it has a mark, is being adopted already, does not run, or cannot be marked in this cloud.
+            Refused: it has a mark, is being adopted already, does not run, or cannot be marked in this cloud, or another group
+                of the service scales first.
         """
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         cloud = self._cloud(runtime)
@@ -49,6 +50,7 @@ class MemberAdoption:
                 request = request_of(runtime, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
                 question = DecisionTask(runtime=runtime, at=now, requests=(request,), joining=(record,))
                 decision = await self._engine.queue.ask(question)
+        refuse_late(decision, request, f"adopt {named}")
         await self._note(decision, group, "adopt", by, f"{server.name} ({server.id}) as {record.name}")
         return decision
 
@@ -56,7 +58,7 @@ class MemberAdoption:
         """Lower the size by one and have this member leave without deleting its machine, or do neither.
 
         Raises:
-            Refused: its mark cannot be removed in this cloud, or as `handler.operations.member_actions.evicted`.
+            Refused: its mark cannot be removed in this cloud, another group of the service scales first, or as `handler.operations.member_actions.evicted`.
         """
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         self._cloud(runtime)
@@ -68,6 +70,7 @@ class MemberAdoption:
             decision = await self._engine.queue.ask(
                 DecisionTask(runtime=runtime, at=now, requests=(request,), leaving=leaving)
             )
+        refuse_late(decision, request, f"evict {member}")
         await self._note(decision, group, "evict", by, str(member))
         return decision
 

@@ -11,7 +11,7 @@ from handler.operations.lookup import NoSuch
 from handler.operations.size_tags import expected_revision
 from handler.runtime.group_runtime import GroupRuntime
 from trigger.policies.schedules import schedule_named
-from trigger.requests import Pause, Request, RequestCause
+from trigger.requests import Decision, Pause, Request, RequestCause
 from trigger.verdicts import Direction
 
 
@@ -36,6 +36,16 @@ def request_of(
         force=force,
         expects=expected_revision(if_match, runtime.state.revision, runtime.state.desired),
     )
+
+
+def refuse_late(decision: Decision, request: Request, act: str) -> None:
+    """Refuse what would have had to wait for the group's turn in its service: a turn keeps no member.
+
+    Raises:
+        Refused: the decision was made without the request (`handler.runtime.decision_task.at_once`).
+    """
+    if all(answer.request.id != request.id for answer in decision.answers):
+        raise Refused(f"another group of the service scales first: {act} after it, or use --force")
 
 
 def executable(group: Group) -> tuple[PolicyId, ...]:

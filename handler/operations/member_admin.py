@@ -11,7 +11,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.lookup import NoSuch, last_record_of, nearest, record_of, refuse_unkept, runtime_of
-from handler.operations.manual_requests import request_of
+from handler.operations.manual_requests import refuse_late, request_of
 from handler.operations.member_actions import chosen, to_protect, to_replace, to_unprotect
 from handler.operations.member_log import NO_OUTPUT, MemberLog, log_of
 from handler.planning.member_details import CloseUp, close_up
@@ -51,16 +51,22 @@ class MemberAdmin:
         await self._alter(group, member, "replace", by, to_replace)
 
     async def dismiss(self, group: GroupId, member: MemberName, *, force: bool, by: str) -> Decision:
-        """Lower the size by one and have this member leave."""
+        """Lower the size by one and have this member leave, or do neither.
+
+        Raises:
+            Refused: another group of the service scales first, or as `handler.operations.member_actions.chosen`.
+        """
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         async with self._engine.keeper.between(runtime):
             found = await asyncio.to_thread(record_of, parts.store, group, member)
             now = parts.clock()
             leaving = (chosen(found, now.wall, force=force),)
             request = request_of(runtime, Adjustment(verb=AdjustmentVerb.REMOVE, amount=1), now, by=by, force=force)
-            return await self._engine.queue.ask(
+            decision = await self._engine.queue.ask(
                 DecisionTask(runtime=runtime, at=now, requests=(request,), leaving=leaving)
             )
+        refuse_late(decision, request, f"delete {member}")
+        return decision
 
     async def protect(self, group: GroupId, member: MemberName, *, protected: bool, by: str) -> None:
         """Protect this member from being chosen as surplus, or end its protection."""

@@ -21,7 +21,7 @@ from handler.planning.world import Record
 from handler.ports.held_clock import LEAST_STEP
 from handler.ports.store import Store
 from handler.ports.stored import Event
-from handler.runtime.decision_task import DecidedTask, DecisionTask, WaitingTask, judged, tick_of
+from handler.runtime.decision_task import DecidedTask, DecisionTask, WaitingTask, at_once, judged, tick_of
 from handler.runtime.group_runtime import GroupRuntime
 from handler.runtime.loops import RefusalLooks, whole
 from handler.runtime.steady_ticks import SteadyTick, UnchangedTick, steady_state_of
@@ -243,6 +243,7 @@ class DecisionQueue:
             states = {each: result.decision.state for each, result in last.items()}
             if (before := self._ahead(runtime, states, question.at.wall)) is not None:
                 fleet = replace(fleet, ahead=before)
+                question = at_once(question, group, fleet)
         if self._superseded():
             fleet = replace(fleet, superseded=True)
         changed = state if question.change is None else question.change(state)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from config.model.catalogue import Group
 from config.units import Moment, PolicyId
 from handler.planning.world import Record
 from handler.ports.stored import StoredTick
@@ -15,7 +16,8 @@ from trigger.conditions.timers import Kept
 from trigger.explain.explanation import Explanation
 from trigger.explain.recorded_inputs import DecisionTrack, RecordedInputs
 from trigger.explain.shapes import Story
-from trigger.requests import Decision, GroupState, Request
+from trigger.guards.turns import must_wait
+from trigger.requests import Decision, Fleet, GroupState, Request
 from trigger.verdicts import Evaluation
 
 
@@ -32,7 +34,10 @@ class DecisionTask:
     change: Callable[[GroupState], GroupState] | None = None
     """A change of the state by itself, such as lasting alerts: the decision is made on the state after it."""
     leaving: tuple[Record, ...] = ()
-    """Records of the members that leave if a request lowers the size. No other writer may change them meanwhile."""
+    """Records of the members that leave if a request lowers the size. No other writer may change them meanwhile.
+
+    Such a request is carried out at once or not at all: it has no answer if it would have to wait for a turn.
+    """
     joining: tuple[Record, ...] = ()
     """Intents of the members that are given to the group if a request raises the size. Likewise."""
 
@@ -71,6 +76,17 @@ def judged(question: DecisionTask, holds: Mapping[PolicyId, Kept], size: int | N
     if made is None or question.judge is None or (made.carried == holds and made.size == size):
         return made
     return question.judge(holds, size)
+
+
+def at_once(question: DecisionTask, group: Group, fleet: Fleet) -> DecisionTask:
+    """Return a task without the requests that would be kept for a turn, if members leave or join by them.
+
+    A kept request is only a change of size: at its turn, other members would leave, and others would be made.
+    """
+    if not (question.leaving or question.joining):
+        return question
+    kept = tuple(request for request in question.requests if not must_wait(group, request, fleet))
+    return replace(question, requests=kept)
 
 
 def tick_of(result: DecidedTask, explanation: Explanation) -> StoredTick:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import Permanent, Refused, StoreError, Transient
-from config.units import MemberName
+from config.errors import Full, Permanent, Refused, StoreError, Transient
+from config.units import GroupId, MemberName
 from handler.operations.lookup import NoSuch
 from handler.planning.world import Phase, RegistrationState, ServerState
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
@@ -219,5 +219,30 @@ def test_in_mode_advise_history_has_no_adoption_or_eviction_and_no_member_is_to_
         events = await up.operations.history(WEB, before=None, limit=99)
         assert {"adopt", "evict"}.isdisjoint(event.name for event in events)
         assert {(record.phase, record.leaving) for record in up.store.members(WEB)} == {(Phase.IN_SERVICE, None)}
+
+    bed.run(scene)
+
+
+def test_no_named_member_joins_or_leaves_while_another_group_of_the_service_scales(bed: EngineBed) -> None:
+    """The turn would come without it: another machine would be made, or another member would leave in its place."""
+    other = "  side: {profile: web, min: 1, max: 9, service: shop, interval: 0.05s}\n"
+    bed.declare(model(service="shop") + other)
+
+    async def scene(up: Up) -> None:
+        side, one = up.engine.runtimes[GroupId("side")], name_of(1)
+        await up.until(lambda: (up.serving(), up.settled(), side.state.desired, side.state.turn.began) == (2, True, 1, None))
+        bed.cloud.add(DATABASE)
+        bed.cloud.faults.always["create"] = Full("no host")
+        await up.operations.scale(GroupId("side"), 5, force=False, by="ada")
+        with pytest.raises(Refused, match="another group of the service scales first: adopt database after it"):
+            await up.operations.adoption.adopt(WEB, "database", force=False, by="ada")
+        with pytest.raises(Refused, match=f"another group of the service scales first: evict {one} after it"):
+            await up.operations.adoption.evict(WEB, one, force=False, by="ada")
+        with pytest.raises(Refused, match=f"another group of the service scales first: delete {one} after it"):
+            await up.operations.members.dismiss(WEB, one, force=False, by="ada")
+        assert (up.runtime.state.turn.queued, up.status.desired) == (None, 2)
+        assert [record.phase for record in up.store.members(WEB)] == [Phase.IN_SERVICE] * 2
+        decision = await up.operations.adoption.adopt(WEB, "database", force=True, by="ada")
+        assert (decision.desired_from, decision.desired_to) == (2, 3)
 
     bed.run(scene)
