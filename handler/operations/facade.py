@@ -309,7 +309,8 @@ class Operations:
         """Gather and plan, and execute unless ``dry_run``. A person's order also confirms many losses at once."""
         runtime = self._runtime(group)
         if dry_run:
-            return await asyncio.to_thread(self._engine.parts.converger.dry_run, runtime.stored())
+            planned = self._engine.parts.converger.dry_run
+            return await self._engine.keeper.look(runtime, lambda: planned(runtime.stored()))
         await self._note(runtime, "converge", by, "")
         runtime.accept_vanished = True
         done = await self._engine.keeper.converge(runtime)
@@ -323,7 +324,8 @@ class Operations:
     async def snapshot(self, group: GroupId) -> Snapshot:
         """Gather now and return everything that a pass would plan from. Changes nothing."""
         runtime = self._runtime(group)
-        return await asyncio.to_thread(self._engine.parts.converger.snapshot, runtime.stored())
+        taken = self._engine.parts.converger.snapshot
+        return await self._engine.keeper.look(runtime, lambda: taken(runtime.stored()))
 
     async def delete(self, group: GroupId, *, members: bool, by: str, if_match: str | None = None) -> None:
         """Forget an ORPHANED group; with ``members``, empty it first.

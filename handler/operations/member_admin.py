@@ -76,7 +76,7 @@ class MemberAdmin:
     async def observe(self, group: GroupId, member: MemberName) -> CloseUp:
         """Gather now; return what is known of one member, why, and what a pass would do about it."""
         runtime = runtime_of(self._engine, group)
-        return await asyncio.to_thread(self._seen, runtime, member)
+        return await self._engine.keeper.look(runtime, lambda: self._seen(runtime, member))
 
     async def recorded(self, group: GroupId, member: MemberName, limit: int) -> RecordedMember:
         """Return what the store has of one member, also of one that is gone; at most ``limit`` events.
@@ -134,7 +134,7 @@ class MemberAdmin:
         runtime, store = runtime_of(self._engine, group), self._engine.parts.store
         if hands_off(runtime):
             raise Refused(f"{group} is paused, ORPHANED or not in mode act: its members are not changed")
-        await asyncio.to_thread(self._seen, runtime, member)
+        await self._engine.keeper.look(runtime, lambda: self._seen(runtime, member))
         await asyncio.to_thread(store.note, group, "converge", by, str(member), self._engine.parts.clock().wall)
         done = await self._engine.keeper.converge(runtime, member)
         runtime.wake.set()

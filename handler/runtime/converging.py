@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -29,7 +28,7 @@ from handler.runtime.decision_task import DecisionTask
 from handler.runtime.fresh_listings import FreshListings
 from handler.runtime.group_runtime import GroupRuntime, LastPass, profile_of
 from handler.runtime.inventory_watch import InventoryWatch
-from handler.runtime.loops import Guard, until_set, whole
+from handler.runtime.loops import Guard, until_routine, until_set, whole
 from handler.runtime.roll_progress import news_of, write
 from handler.runtime.state_begins import state_begins
 from trigger.decide import lowered, returned, vanished
@@ -120,6 +119,11 @@ class Keeper:
         async with self._turn(runtime):
             yield
         runtime.wake.set()
+
+    async def look(self, runtime: GroupRuntime, gather: Callable[[], _Result]) -> _Result:
+        """Gather between two passes of a group, for what changes nothing: no pass follows from it."""
+        async with self._turn(runtime):
+            return await self._in_pass(gather)
 
     async def observe(self, runtime: GroupRuntime) -> World:
         """Gather now and keep the world. Failures of the last pass stay, since no step was tried."""
@@ -298,11 +302,12 @@ class Keeper:
         while True:
             runtime.wake.clear()
             done = await guard.run(lambda: self.converge(runtime))
-            routine = _until_routine(runtime, self._clock().steady)
+            routine = until_routine(runtime.id, runtime.definition.group.interval, self._clock().steady)
             pause = min(routine, done.next_in) if done is not None and done.next_in is not None else routine
             await until_set(runtime.wake, pause)
             while not runtime.wake.is_set() and self._watch.vouches(runtime):
-                await until_set(runtime.wake, _until_routine(runtime, self._clock().steady))
+                interval = runtime.definition.group.interval
+                await until_set(runtime.wake, until_routine(runtime.id, interval, self._clock().steady))
 
     async def _compare_store(self, runtime: GroupRuntime, done: Pass) -> None:
         """Write down that the store may be older than the fleet, or that a listing agrees with it."""
@@ -380,16 +385,6 @@ def _addresses(world: World, before: Mapping[MemberName, str]) -> dict[MemberNam
     """Where the present members are, or were when they were last seen."""
     seen = {m.name: m.server.address for m in world.members if m.server is not None and m.server.address is not None}
     return {m.name: before[m.name] for m in world.members if m.name in before} | seen
-
-
-def _until_routine(runtime: GroupRuntime, steady: float) -> Seconds:
-    """How long until the group is looked at though nothing calls for it: once per interval, at an instant of its own.
-
-    Groups that were woken together, by a start or a reload, would else be looked at together for ever.
-    """
-    interval = runtime.definition.group.interval
-    phase = zlib.crc32(runtime.id.encode()) / 2**32 * interval
-    return interval - (steady - phase) % interval
 
 
 def hands_off(runtime: GroupRuntime) -> bool:

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import zlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -76,6 +77,15 @@ async def until_set(event: asyncio.Event, within: Seconds) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
             await event.wait()
+
+
+def until_routine(name: str, interval: Seconds, steady: float) -> Seconds:
+    """Return how long until a thing is looked at though nothing calls for it: once per interval, at its own instant.
+
+    Things that were woken together, by a start or a reload, would else be looked at together for ever.
+    """
+    phase = zlib.crc32(name.encode()) / 2**32 * interval
+    return interval - (steady - phase) % interval
 
 
 async def whole(work: Coroutine[Any, Any, _Result]) -> _Result:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from config.units import CounterId, GroupId, PolicyId
 from handler.operations.lookup import NoSuch
 from handler.planning.status import GroupCondition
 from handler.planning.steps import Create
-from handler.planning.world import Leaving, Listing, Phase
+from handler.planning.world import Leaving, Listing, Phase, World
 from handler.ports.stored import EventKind, TickSpan
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
@@ -747,5 +749,46 @@ def test_a_policy_that_the_hourly_budget_refuses_makes_the_group_warn(bed: Engin
         assert up.status.condition is GroupCondition.WARNING
         bed.readings.value = 50.0
         await up.until(lambda: not up.status.messages)
+
+    bed.run(scene)
+
+
+def test_worlds_of_one_group_are_gathered_one_at_a_time_and_a_look_wakes_no_pass(bed: EngineBed) -> None:
+    """What is remembered of its members from look to look changes meanwhile."""
+    under_way: list[None] = []
+    beside: list[int] = []
+
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        converger, operations = up.engine.parts.converger, up.operations
+        gather = converger.gather
+
+        def slow(*given: Any, **more: Any) -> World:
+            under_way.append(None)
+            beside.append(len(under_way))
+            time.sleep(0.02)
+            try:
+                return gather(*given, **more)
+            finally:
+                under_way.pop()
+
+        converger.gather = slow  # type: ignore[method-assign]
+        await asyncio.gather(
+            operations.converge(WEB, dry_run=False, by="ada"),
+            operations.converge(WEB, dry_run=True, by="ada"),
+            operations.snapshot(WEB),
+            operations.observe(WEB),
+            operations.members.observe(WEB, name_of(1)),
+        )
+        assert (max(beside), len(beside) >= 5) == (1, True)
+        converger.gather = gather  # type: ignore[method-assign]
+        for look in (
+            lambda: operations.converge(WEB, dry_run=True, by="ada"),
+            lambda: operations.snapshot(WEB),
+            lambda: operations.members.observe(WEB, name_of(1)),
+        ):
+            up.runtime.wake.clear()
+            await look()
+            assert not up.runtime.wake.is_set()
 
     bed.run(scene)
