@@ -13,7 +13,7 @@ from config.model.catalogue import Adjustment, AdjustmentVerb
 from config.units import GroupId, MemberName
 from handler.engine.engine import Engine
 from handler.operations.lookup import NoSuch, record_of, refuse_unkept, runtime_of
-from handler.operations.manual_requests import refuse_late, request_of
+from handler.operations.manual_requests import refuse_forced, refuse_late, request_of
 from handler.operations.member_actions import evicted, given
 from handler.planning.launches import LaunchId
 from handler.planning.world import Server
@@ -35,8 +35,8 @@ class MemberAdoption:
 
         Raises:
             NoSuch: the cloud has no such machine.
-            Refused: it has a mark, is being adopted already, does not run, or cannot be marked in this cloud, or another group
-                of the service scales first.
+            Refused: it has a mark, is being adopted already, does not run, or cannot be marked in this cloud; another
+                group of the service scales first; or the account's quota has no room for it.
         """
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         cloud = self._cloud(runtime)
@@ -45,6 +45,8 @@ class MemberAdoption:
             async with self._engine.keeper.between(runtime):
                 last = await asyncio.to_thread(parts.store.last_sequence, group)
                 launch = LaunchId(installation=parts.converger.installation, group=group, sequence=last + 1)
+                if force:
+                    await refuse_forced(self._engine, runtime, (runtime.state.desired or 0) + 1, "adopt", by)
                 now = parts.clock()
                 record = given(launch, server, runtime.definition, now.wall)
                 request = request_of(runtime, Adjustment(verb=AdjustmentVerb.ADD, amount=1), now, by=by, force=force)
@@ -58,7 +60,8 @@ class MemberAdoption:
         """Lower the size by one and have this member leave without deleting its machine, or do neither.
 
         Raises:
-            Refused: its mark cannot be removed in this cloud, another group of the service scales first, or as `handler.operations.member_actions.evicted`.
+            Refused: its mark cannot be removed in this cloud, another group of the service scales first, or as
+                `handler.operations.member_actions.evicted`.
         """
         runtime, parts = runtime_of(self._engine, group), self._engine.parts
         self._cloud(runtime)

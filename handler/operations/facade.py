@@ -32,7 +32,7 @@ from handler.operations.freeze_admin import FreezeAdmin
 from handler.operations.garbage_admin import GarbageAdmin
 from handler.operations.key_admin import KeyAdmin
 from handler.operations.lookup import NoSuch, nearest, runtime_of
-from handler.operations.manual_requests import executable, request_of, requested
+from handler.operations.manual_requests import executable, refuse_forced, request_of, requested
 from handler.operations.member_admin import MemberAdmin
 from handler.operations.member_course_admin import MemberCourseAdmin
 from handler.operations.outcomes import RequestReply
@@ -254,7 +254,7 @@ class Operations:
         """Set the desired size for a person; with ``if_match``, only if it is the one that the person has read."""
         runtime = self._runtime(group)
         if force:
-            await self._refuse_forced(runtime, size, by)
+            await refuse_forced(self._engine, runtime, size, "scale", by)
         now = self._engine.parts.clock()
         wanted = Adjustment(verb=AdjustmentVerb.SET, amount=size)
         request = request_of(runtime, wanted, now, by=by, force=force, if_match=if_match)
@@ -366,14 +366,6 @@ class Operations:
     async def apply(self, text: str, source: str, *, by: str, dry_run: bool = False) -> Reloaded:
         """Have every daemon over the store go by a file: all or nothing."""
         return await self._applying.apply(text, source, by=by, dry_run=dry_run)
-
-    async def _refuse_forced(self, runtime: GroupRuntime, size: int, by: str) -> None:
-        """Refuse a size that the account's quota has no room for, which the group's history tells. Raises `Refused`."""
-        try:
-            self._engine.quotas.refuse_forced(runtime, size)
-        except Refused as error:
-            await self._note(runtime, "scale", by, f"refused: {error}")
-            raise
 
     async def _note(self, runtime: GroupRuntime, act: str, by: str, message: str) -> None:
         now = self._engine.parts.clock().wall

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from config.errors import Refused
 from config.model.adjustments import outright
 from config.model.catalogue import Adjustment, Catalogue, Group
 from config.model.schedules import ScheduledLimit
 from config.units import Moment, PolicyId
+from handler.engine.engine import Engine
 from handler.operations.lookup import NoSuch
 from handler.operations.size_tags import expected_revision
 from handler.runtime.group_runtime import GroupRuntime
@@ -46,6 +49,20 @@ def refuse_late(decision: Decision, request: Request, act: str) -> None:
     """
     if all(answer.request.id != request.id for answer in decision.answers):
         raise Refused(f"another group of the service scales first: {act} after it, or use --force")
+
+
+async def refuse_forced(engine: Engine, runtime: GroupRuntime, size: int, act: str, by: str) -> None:
+    """Refuse a size that the account's quota has no room for, which the group's history tells.
+
+    Raises:
+        Refused: with the greatest size that can be forced.
+    """
+    try:
+        engine.quotas.refuse_forced(runtime, size)
+    except Refused as error:
+        now, note = engine.parts.clock().wall, engine.parts.store.note
+        await asyncio.to_thread(note, runtime.id, act, by, f"refused: {error}", now)
+        raise
 
 
 def executable(group: Group) -> tuple[PolicyId, ...]:

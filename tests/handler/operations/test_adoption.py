@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from config.errors import Full, Permanent, Refused, StoreError, Transient
-from config.units import GroupId, MemberName
+from config.units import ROOT_DOMAIN, AccountId, GroupId, MemberName
+from handler.identity.accounts import AccountQuota
 from handler.operations.lookup import NoSuch
 from handler.planning.world import Phase, RegistrationState, ServerState
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
@@ -230,7 +231,9 @@ def test_no_named_member_joins_or_leaves_while_another_group_of_the_service_scal
 
     async def scene(up: Up) -> None:
         side, one = up.engine.runtimes[GroupId("side")], name_of(1)
-        await up.until(lambda: (up.serving(), up.settled(), side.state.desired, side.state.turn.began) == (2, True, 1, None))
+        await up.until(
+            lambda: (up.serving(), up.settled(), side.state.desired, side.state.turn.began) == (2, True, 1, None)
+        )
         bed.cloud.add(DATABASE)
         bed.cloud.faults.always["create"] = Full("no host")
         await up.operations.scale(GroupId("side"), 5, force=False, by="ada")
@@ -244,5 +247,22 @@ def test_no_named_member_joins_or_leaves_while_another_group_of_the_service_scal
         assert [record.phase for record in up.store.members(WEB)] == [Phase.IN_SERVICE] * 2
         decision = await up.operations.adoption.adopt(WEB, "database", force=True, by="ada")
         assert (decision.desired_from, decision.desired_to) == (2, 3)
+
+    bed.run(scene)
+
+
+def test_force_adopts_no_machine_above_the_quota_of_the_account(bed: EngineBed) -> None:
+    bed.declare(model(maximum=2))
+
+    async def scene(up: Up) -> None:
+        await grown(up)
+        bed.cloud.add(DATABASE)
+        shop = await up.operations.users.known.accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(members=2))
+        up.runtime.account = shop.id
+        with pytest.raises(Refused, match="account shop may have 2 members"):
+            await up.operations.adoption.adopt(WEB, "database", force=True, by="ada")
+        assert (up.status.desired, len(up.store.members(WEB))) == (2, 2)
+        events = await up.operations.history(WEB, before=None, limit=99)
+        assert any(event.name == "adopt" and event.message.startswith("refused: account shop") for event in events)
 
     bed.run(scene)
