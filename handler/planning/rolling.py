@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from config.model.catalogue import Victims
 from config.units import MemberName
 from handler.planning.desired import Rolling
+from handler.planning.removals import ATTEMPTS
 from handler.planning.roles import COUNTED, MemberRole, Role
 from handler.planning.settled import nominees
 from handler.planning.world import Health, Leaving, Member, Phase, World
@@ -54,7 +55,7 @@ class Rolled:
     leaving: int = 0
     """Old members that are leaving, and still exist."""
     stuck: tuple[MemberName, ...] = ()
-    """Old members that cannot be removed: no step waits for them."""
+    """Old members that cannot be removed, or are gone but for a part that cannot: no step waits for them."""
 
     @property
     def remaining(self) -> int:
@@ -136,15 +137,15 @@ def rolled(world: World, in_service: Container[MemberName], stuck: Container[Mem
         stuck: the members with a STUCK removal.
     """
     every = [member for member in world.members if is_old(member, world.profile)]
-    old = [member for member in every if not _is_leaving(member)]
-    going = [member.name for member in every if _is_leaving(member)]
+    ended = {m.name: m for m in every if (m.name in stuck if _is_leaving(m) else _has_left_parts(m))}
+    old = [member for member in every if not _is_leaving(member) and member.name not in ended]
     current = (member for member in world.members if member.record is not None and not is_old(member, world.profile))
     return Rolled(
         current=sum(member.name in in_service for member in current),
         old=len(old),
         protected=tuple(member.name for member in old if _is_protected(member)),
-        leaving=sum(name not in stuck for name in going),
-        stuck=tuple(name for name in going if name in stuck),
+        leaving=sum(_is_leaving(member) and member.name not in ended for member in every),
+        stuck=tuple(ended),
     )
 
 
@@ -158,6 +159,17 @@ def _is_protected(member: Member) -> bool:
 
 def _is_leaving(member: Member) -> bool:
     return member.record is not None and member.record.phase is Phase.LEAVING
+
+
+def _has_left_parts(member: Member) -> bool:
+    """Return whether a member's machine is gone, and a part of it cannot be removed, as a STUCK removal cannot.
+
+    Parts are removed after a machine that was there only once that is proved gone: nothing is left to be replaced.
+    """
+    record = member.record
+    if record is None or record.phase is Phase.INTENDED or member.server is not None:
+        return False
+    return record.destroy_attempts >= ATTEMPTS
 
 
 def _is_going(member_role: MemberRole) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from config.errors import Permanent
 from config.model.catalogue import ProcessRecipe
 from config.model.rolling import Allowance, RollBudgets
 from config.units import Instant, PartName
@@ -21,7 +22,7 @@ from handler.runtime.roll_progress import RollView, after, news_of, write
 from tests.support.beds import Bed, grown
 from tests.support.memory_store import MemoryStore
 from tests.support.rolling import NEW, OLD, made_of
-from tests.support.worlds import NOW, WEB, a_group, a_member, name_of
+from tests.support.worlds import FRONT, NOW, WEB, a_definition, a_group, a_member, name_of
 
 LATER = Instant(NOW + 9)
 ONE = RollBudgets()
@@ -123,6 +124,24 @@ def test_an_old_member_that_times_out_is_no_failure_of_the_new_profile() -> None
         late = a_member(1, Phase.MADE, profile=profile)
         world = replace(made_of(OLD, OLD), members=(late, *made_of(OLD, OLD).members[1:]))
         assert after(a_roll(), seen(world, an_outcome(gone, 1)), LATER).failed == failed
+
+
+def test_a_roll_ends_although_an_old_member_that_is_gone_left_a_part_that_cannot_be_removed() -> None:
+    bed = grown(3, definition=a_definition(parts=(FRONT,)))
+    bed.cloud.faults.always["remove_part"] = Permanent("in use")
+    bed.cloud.die(name_of(1))
+    for number in range(200):
+        bed.run()
+        bed.clock.advance(60.0)
+        if number == 5:
+            bed.release(43)
+            bed.roll(ONE)
+    assert (name_of(1), FRONT.name) in bed.parts()
+    assert bed.store.records[name_of(1)][0].phase is Phase.IN_SERVICE
+    roll = kept(bed.store).roll
+    assert roll is not None
+    assert roll.state is RollState.DONE
+    assert roll.because.startswith(f"still there, since they cannot be removed: {name_of(1)}")
 
 
 # What converged
