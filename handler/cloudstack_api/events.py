@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from config.model.sections import Section
-from config.units import AccountId, Instant
+from config.units import AccountId, GroupId, Instant
 from handler.cloudstack_api.call import ListResult
 from handler.cloudstack_api.jobs import KEPT, KINDS, Jobs, time_given
 from handler.cloudstack_api.owners import shown_owner
@@ -19,6 +19,8 @@ from handler.ports.cloudstack_api import CloudstackApiStore, StoredJob
 from handler.ports.stored import Event
 
 _MOST: Final = 5_000
+_NAMED: Final = 10_000
+"""Groups that the store is asked about by name; a caller with more of them has most of the fleet's."""
 _SYSTEM: Final = "system"
 _VERBS: Final = ("create", "update", "delete", "enable", "disable", "add", "remove", "")
 
@@ -31,10 +33,16 @@ async def listed(arguments: Arguments, view: View, jobs: Jobs, store: Cloudstack
         StoreError: the store cannot be read.
     """
     begin, end = time_given(arguments, "startdate"), time_given(arguments, "enddate", is_end=True)
-    moves = await asyncio.to_thread(store.size_changes, Instant(now - KEPT), _MOST)
+    moves = await asyncio.to_thread(_moves, arguments, view, store, Instant(now - KEPT))
     own = await jobs.own(arguments, view)
     objects = await asyncio.to_thread(_asked, arguments, view, [*own, *moves], begin, end)
     return ListResult(kind="event", objects=objects)
+
+
+def _moves(arguments: Arguments, view: View, store: CloudstackApiStore, since: Instant) -> tuple[Event, ...]:
+    """Return the newest changes of size in the groups that a list is about: those of others hide none of them."""
+    groups = [GroupId(each) for each in view.owned(arguments, Section.GROUPS)]
+    return store.size_changes(since, _MOST, groups if len(groups) <= _NAMED else None)
 
 
 def _asked(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from config.model.sections import Section
-from config.units import Instant
+from config.units import GroupId, Instant
 from handler.ports.stored import Event
 
 
@@ -68,8 +68,8 @@ class CloudstackApiStore(Protocol):
         """Return one job; ``None``: there is none."""
         ...
 
-    def size_changes(self, since: Instant, limit: int) -> tuple[Event, ...]:
-        """Return the newest decisions of all groups that changed a desired size, newest first."""
+    def size_changes(self, since: Instant, limit: int, groups: Collection[GroupId] | None = None) -> tuple[Event, ...]:
+        """Return the newest decisions that changed a desired size, newest first; ``None``: those of all groups."""
         ...
 
     def jobs(self, since: Instant, limit: int, accounts: Collection[str] | None = None) -> tuple[StoredJob, ...]:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from sqlalchemy import JSON, Column, Connection, Index, Integer, Table, Text, delete, insert
 
 from config.model.sections import Section
-from config.units import Instant
+from config.units import GroupId, Instant
 from handler.ports.cloudstack_api import StoredHandle, StoredJob
 from handler.ports.stored import Event
 from handler.store.columns import METADATA, SECONDS, Word
@@ -93,10 +93,10 @@ class CloudstackApiRows(StoreSession):
             row = connection.execute(wanted).mappings().first()
         return None if row is None else StoredJob(**named(row))
 
-    def size_changes(self, since: Instant, limit: int) -> tuple[Event, ...]:
-        """Return the newest decisions of all groups that changed a desired size, newest first."""
+    def size_changes(self, since: Instant, limit: int, groups: Collection[GroupId] | None = None) -> tuple[Event, ...]:
+        """Return the newest decisions that changed a desired size, newest first; ``None``: those of all groups."""
         with self._snapshot() as connection:
-            return read_size_changes(connection, since, limit)
+            return read_size_changes(connection, since, limit, groups)
 
     def jobs(self, since: Instant, limit: int, accounts: Collection[str] | None = None) -> tuple[StoredJob, ...]:
         """Return the newest jobs that ended at ``since`` or later, newest first; ``None``: those of all accounts."""

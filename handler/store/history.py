@@ -96,14 +96,18 @@ def names(text: str, member: MemberName) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(member)}(?![\w-])", text) is not None
 
 
-def read_size_changes(connection: Connection, since: Instant, limit: int) -> tuple[Event, ...]:
-    """The newest decisions of all groups that changed a desired size, newest first."""
+def read_size_changes(
+    connection: Connection, since: Instant, limit: int, groups: Collection[GroupId] | None
+) -> tuple[Event, ...]:
+    """The newest decisions that changed a desired size, newest first; ``None``: those of all groups."""
     moved = decisions.c.desired_from != decisions.c.desired_to
     wanted = (
         every(decisions).where(decisions.c.at >= since, moved).order_by(decisions.c.at.desc(), decisions.c.id.desc())
     )
+    if groups is not None:
+        wanted = wanted.where(decisions.c.group.in_(groups))
     events = [_event(decisions, row) for row in connection.execute(wanted.limit(limit)).mappings()]
-    events.extend(decision.event() for decision in packed_size_changes(connection, since, limit))
+    events.extend(decision.event() for decision in packed_size_changes(connection, since, limit, groups))
     return tuple(sorted(events, key=lambda event: -event.at)[:limit])
 
 

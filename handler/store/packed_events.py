@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, bindparam, select
@@ -83,10 +83,16 @@ def packed_decisions(
     return sorted(found, key=_place, reverse=True)
 
 
-def packed_size_changes(connection: Connection, since: Instant, limit: int) -> list[PackedDecision]:
-    """The newest ``limit`` packed decisions of all groups that changed a desired size, newest first, or a few more."""
+def packed_size_changes(
+    connection: Connection, since: Instant, limit: int, groups: Collection[GroupId] | None
+) -> list[PackedDecision]:
+    """The newest ``limit`` packed decisions that changed a desired size, newest first, or a few more."""
     found: list[PackedDecision] = []
-    for block, group, newest in connection.execute(_RESIZED, {"since": since}).all():
+    blocks = connection.execute(_RESIZED, {"since": since}).all()
+    wanted = None if groups is None else frozenset(groups)
+    for block, group, newest in blocks:
+        if wanted is not None and group not in wanted:
+            continue
         if sum(decision.at > newest for decision in found) >= limit:
             break
         decided = _decisions(connection, group, block)

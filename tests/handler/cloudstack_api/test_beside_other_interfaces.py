@@ -14,7 +14,7 @@ import pytest
 from config.document import entities
 from config.model.sections import Section
 from config.units import ROOT_DOMAIN, AccountId, GroupId
-from handler.cloudstack_api import changes
+from handler.cloudstack_api import changes, events
 from handler.identity.accounts import AccountQuota
 from handler.identity.actors import local
 from handler.operations.declaration_operations import ApplyDeclarations, Declare, DeleteDeclared, Redeclare
@@ -140,6 +140,29 @@ def test_a_list_under_way_shows_what_is_deleted_meanwhile(tmp_path: Path) -> Non
         jobs.own = meanwhile
         shown = await scene.admin.listed("listEvents", type="AUTOSCALEVMGROUP.SCALEUP")
         assert {each["resourceid"] for each in shown} == {group["id"]}
+
+    played(tmp_path, play)
+
+
+def test_changes_of_size_in_other_accounts_hide_none_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "_MOST", 1)
+
+    async def play(scene: ApiScene) -> None:
+        accounts = scene.up.operations.users.known.accounts
+        shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(), ("profiles.file-made",))
+        sam = await scene.user("sam", account=shop.id)
+        group = {"profile": "file-made", "min": 0, "max": 3, "policies": []}
+        await elsewhere(scene, Declare(section=Section.GROUPS, name="own", declared=group, account=shop.id))
+        (own,) = [each for each in scene.up.engine.runtimes.values() if each.account == shop.id]
+        others = [each for each in scene.up.engine.runtimes.values() if each is not own]
+        for each in (own, *others):
+            await scene.up.until(lambda each=each: each.state.desired is not None)
+            await elsewhere(scene, ScaleGroup(group=each.id, size=(each.state.desired or 0) + 1))
+        assert others
+        shown = await sam.listed("listEvents", type="AUTOSCALEVMGROUP.SCALEUP")
+        assert [each["account"] for each in shown] == ["shop"]
 
     played(tmp_path, play)
 

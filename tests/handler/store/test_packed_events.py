@@ -86,6 +86,17 @@ def test_every_question_has_the_same_answer_once_decisions_are_packed(store):
     assert answers(store, moments) == before
 
 
+def test_changes_of_size_in_other_groups_hide_none_of_a_groups_own(store):
+    tell(store, [30.0 * number for number in range(LEAST)])
+    tell(store, [3000.0 + 30.0 * number for number in range(2 * LEAST)], WORKER)
+    before = [event.at for event in store.size_changes(at(0), 3, (WEB,))]
+    assert (len(before), max(before) < at(3000)) == (3, True)
+    assert {event.group for event in store.size_changes(at(0), 3)} == {WORKER}
+    assert store.size_changes(at(0), 3, ()) == ()
+    prune(store)
+    assert [event.at for event in store.size_changes(at(0), 3, (WEB,))] == before
+
+
 def test_decisions_before_those_of_an_earlier_block_are_found(store):
     """The clock was set back in between."""
     tell(store, [100.0 + number for number in range(20)])
