@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
@@ -94,9 +95,19 @@ class DeclarationAdmin:
         return overlaid(narrowed(declared.file, ()), own).data
 
     async def revisions(self, grants: Grants) -> tuple[EntityRevision, ...]:
-        """Return every revision of the caller's entities, newest first; what it changed of others is left out."""
+        """Return every revision of the caller's entities, newest first; what it changed of others is left out.
+
+        An account has nothing of an earlier one that had its name.
+        """
         found = await asyncio.to_thread(self._engine.parts.store.entity_revisions)
-        own = (replace(each, changes=tuple(one for one in each.changes if grants.holds(one.account))) for each in found)
+        if grants.groups is None:
+            return tuple(each for each in found if each.changes)
+        known = (self._engine.users.accounts.named(name) for name in grants.accounts)
+        began = {account.id: account.created_at for account in known if account is not None}
+        own = (
+            replace(each, changes=tuple(one for one in each.changes if each.at >= began.get(one.account, math.inf)))
+            for each in found
+        )
         return tuple(each for each in own if each.changes)
 
     # Changing

@@ -333,3 +333,26 @@ def test_an_account_goes_when_nothing_of_it_is_left(tmp_path: Path) -> None:
         assert [placed.account.id for placed in accounts.all(ada.grants)] == ["paper", "root"]
 
     play(tmp_path, scene)
+
+
+def test_an_account_that_is_made_anew_reads_nothing_of_the_one_that_had_its_name(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        ada = it.up.engine.users.actor("ada", Origin(way=Way.TOKEN))
+        assert ada is not None
+        for user in it.books.users.values():
+            await it.up.engine.users.delete(user.name)
+        for section, name in (("groups", it.books.has.group), ("policies", it.books.has.policy)):
+            assert (await it.ask(ada, "DELETE", f"/declarations/{section}/{name}")).status == 200
+        await it.up.until(lambda: it.books.has.group not in it.up.engine.runtimes)
+        assert (await it.ask(ada, "DELETE", "/accounts/books")).status == 200
+        await it.up.operations.accounts.add(AccountId("books"), DomainId("shops"), AccountQuota(), USES)
+        made = await it.up.engine.users.add("dora", UserRole.TUNER, None, AccountId("books"))
+        dora = it.up.engine.users.actor(made.name, Origin(way=Way.TOKEN))
+        assert dora is not None
+        assert (await it.ask(dora, "GET", "/declarations/revisions")).json == []
+        assert (await it.declare(dora, "policies", "Own", A_POLICY)).status == 201
+        (own,) = (await it.ask(dora, "GET", "/declarations/revisions")).json
+        assert len(own["changes"]) == 1
+        assert len((await it.ask(ada, "GET", "/declarations/revisions")).json) > 5, "the whole past is the root's"
+
+    play(tmp_path, scene)
