@@ -12,7 +12,7 @@ from config.model.balancers import Balancer as DeclaredBalancer
 from config.model.catalogue import Catalogue, Cloud
 from config.units import BalancerId, CloudId, GroupId, Instant, MemberName
 from handler.planning.desired import Definition
-from handler.planning.garbage import FleetRecords, GarbageReport, garbage_of
+from handler.planning.garbage import FleetRecords, GarbageReport, UnseenPlace, garbage_of
 from handler.planning.launches import LaunchId
 from handler.planning.world import Listing, PartListing
 from handler.ports.balancer import Balancer
@@ -56,12 +56,10 @@ class GarbageSweep:
             {balancer: names for balancer, names in registrations.items() if not isinstance(names, str)},
             self.clock(),
         )
-        partly = (f"cloud {cloud}: {listing.because}" for cloud, listing in listings.items() if not listing.complete)
-        lacking = (f"parts on cloud {cloud}: {each.because}" for cloud, each in parts.items() if not each.complete)
-        unread = (
-            f"balancer {balancer}: {because}" for balancer, because in registrations.items() if isinstance(because, str)
-        )
-        return GarbageReport(items=items, unseen=(*partly, *lacking, *unread))
+        partly = {cloud: each.because for cloud, each in listings.items() if not each.complete}
+        lacking = {cloud: each.because for cloud, each in parts.items() if not each.complete}
+        unread = {balancer: because for balancer, because in registrations.items() if isinstance(because, str)}
+        return GarbageReport(items=items, unseen=_unseen(definitions, partly, lacking, unread))
 
     def _known(self, definitions: Mapping[GroupId, Definition], listings: Iterable[Listing]) -> FleetRecords:
         records = {record.name: record for group in definitions for record in self.store.members(group)}
@@ -100,6 +98,27 @@ class GarbageSweep:
             return tuple(self.balancer_for(balancer).registrations())
         except DriverError as error:
             return str(error) or type(error).__name__
+
+
+def _unseen(
+    definitions: Mapping[GroupId, Definition],
+    clouds: Mapping[CloudId, str],
+    parts: Mapping[CloudId, str],
+    balancers: Mapping[BalancerId, str],
+) -> tuple[UnseenPlace, ...]:
+    """Say of each place why it could not be read; its groups are those that may learn of it."""
+
+    def on(cloud: CloudId) -> frozenset[GroupId]:
+        return frozenset(group for group, each in definitions.items() if each.cloud.id == cloud)
+
+    def at(balancer: BalancerId) -> frozenset[GroupId]:
+        return frozenset(group for group, each in definitions.items() if balancer in each.balancers)
+
+    return (
+        *(UnseenPlace(words=f"cloud {cloud}: {because}", groups=on(cloud)) for cloud, because in clouds.items()),
+        *(UnseenPlace(words=f"parts on cloud {cloud}: {why}", groups=on(cloud)) for cloud, why in parts.items()),
+        *(UnseenPlace(words=f"balancer {name}: {because}", groups=at(name)) for name, because in balancers.items()),
+    )
 
 
 def _with_parts(definitions: Iterable[Definition], catalogue: Catalogue) -> set[CloudId]:

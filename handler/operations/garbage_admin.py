@@ -9,6 +9,7 @@ from config.errors import Refused
 from config.units import CloudId, GroupId, Instant, MemberName
 from handler.convergence.sweep import GarbageSweep
 from handler.engine.engine import Engine
+from handler.identity.grants import Grants
 from handler.operations.lookup import NoSuch, nearest
 from handler.planning.garbage import Abandoned, GarbageKind, GarbageReport, Item
 from handler.planning.records import gone
@@ -36,6 +37,15 @@ class GarbageAdmin:
         if group is None:
             return found
         return replace(found, items=tuple(item for item in found.items if item.group == group))
+
+    async def shown(self, grants: Grants, group: GroupId | None = None) -> GarbageReport:
+        """Return what a caller may know of `look`: what is of its groups, and places that its groups are on."""
+        found = await self.look(group)
+        return replace(
+            found,
+            items=tuple(item for item in found.items if grants.sees(item.group)),
+            unseen=tuple(each for each in found.unseen if grants.groups is None or any(map(grants.sees, each.groups))),
+        )
 
     async def abandon(self, name: MemberName, *, by: str) -> None:
         """Forget a piece of garbage: its record is closed, and its machine is never touched again.

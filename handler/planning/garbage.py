@@ -91,13 +91,22 @@ class FleetRecords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnseenPlace:
+    """A cloud or balancer that could not be read completely: there may be more garbage."""
+
+    words: str
+    """Which, and why not."""
+    groups: frozenset[GroupId]
+    """Those that are on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageReport:
     """All garbage that was seen, and what could not be seen."""
 
     items: tuple[Item, ...]
     """By group, then by name."""
-    unseen: tuple[str, ...]
-    """Clouds and balancers that could not be read completely, in words: there may be more garbage."""
+    unseen: tuple[UnseenPlace, ...]
 
 
 def garbage_of(

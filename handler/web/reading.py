@@ -245,11 +245,12 @@ def _daemon(operations: Operations) -> APIRouter:
 
     @routes.get("/garbage", dependencies=[EXAMINES])
     async def look(request: Request, paging: Paged, group: str | None = None) -> JSONResponse:
-        found = await operations.garbage.look(None if group is None else GroupId(group))
-        now, grants = operations.now(), grants_of(request)
-        own = [item for item in found.items if grants.sees(item.group)]
-        shown, link = chosen(request, paging, own, lambda each: (each.group, each.kind.value, each.name, each.where))
-        return JSONResponse({"garbage": [_aged(item, now) for item in shown], "unseen": plain(found.unseen)}, 200, link)
+        found = await operations.garbage.shown(grants_of(request), None if group is None else GroupId(group))
+        now, unseen = operations.now(), [each.words for each in found.unseen]
+        shown, link = chosen(
+            request, paging, found.items, lambda each: (each.group, each.kind.value, each.name, each.where)
+        )
+        return JSONResponse({"garbage": [_aged(item, now) for item in shown], "unseen": unseen}, 200, link)
 
     return routes
 

@@ -60,12 +60,12 @@ class _InstallationPages:
 
     async def garbage(self, request: Request, message: str = "") -> Response:
         """Answer with the garbage of the visitor's groups; ``message``: why a form was refused."""
-        found, grants = await self._operations.garbage.look(None), grants_of(request)
+        found = await self._operations.garbage.shown(grants_of(request))
         visitor, known = visitor_of(request), frozenset(self._operations.groups())
         abandons = self._operations.authorising.allows(actor_of(request), right_of(AbandonGarbage(name=MemberName(""))))
         facts = GarbageFacts(
-            items=tuple(item for item in found.items if grants.sees(item.group)),
-            unseen=found.unseen,
+            items=found.items,
+            unseen=tuple(each.words for each in found.unseen),
             now=self._operations.now(),
             is_there=known.__contains__,
             csrf=visitor.csrf if abandons else "",

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from config.errors import Refused, Transient
-from config.units import GroupId, Instant, MemberName
+from config.units import AccountId, GroupId, Instant, MemberName
+from handler.identity.grants import EVERYTHING, Grants
+from handler.identity.rights import Verb
 from handler.operations.lookup import NoSuch
 from handler.planning.garbage import GarbageKind
 from handler.planning.status import GroupCondition, MemberState
@@ -168,7 +170,9 @@ def test_parts_that_cannot_be_listed_are_reported(bed: EngineBed) -> None:
     async def scene(up: Up) -> None:
         await up.grown(2)
         bed.cloud.faults.always["parts"] = Transient("no answer")
-        assert (await up.operations.garbage.look(None)).unseen == ("parts on cloud box: no answer",)
+        assert [each.words for each in (await up.operations.garbage.look(None)).unseen] == [
+            "parts on cloud box: no answer"
+        ]
         bed.cloud.faults.clear()
 
     bed.run(scene)
@@ -192,7 +196,25 @@ def test_clouds_and_balancers_that_cannot_be_read_are_reported(bed: EngineBed) -
         bed.cloud.faults.always["list"] = Transient("no answer")
         bed.balancers["side"].faults.always["registrations"] = Transient("closed")
         found = await up.operations.garbage.look(None)
-        assert found.unseen == ("cloud box: no answer", "balancer side: closed")
+        assert [each.words for each in found.unseen] == ["cloud box: no answer", "balancer side: closed"]
+        bed.cloud.faults.clear()
+
+    bed.run(scene)
+
+
+def test_a_place_that_cannot_be_read_is_named_only_to_callers_of_a_group_on_it(bed: EngineBed) -> None:
+    async def scene(up: Up) -> None:
+        await up.grown(2)
+        bed.cloud.faults.always["list"] = Transient("no answer")
+        bed.balancers["side"].faults.always["registrations"] = Transient("closed")
+        verbs = frozenset(Verb)
+        for grants, words in (
+            (EVERYTHING, ["cloud box: no answer", "balancer side: closed"]),
+            (Grants(verbs, frozenset({WEB})), ["cloud box: no answer"]),
+            (Grants(verbs, frozenset({GroupId("other")})), []),
+            (Grants(verbs, frozenset(), frozenset({AccountId("books")})), []),
+        ):
+            assert [each.words for each in (await up.operations.garbage.shown(grants)).unseen] == words
         bed.cloud.faults.clear()
 
     bed.run(scene)
