@@ -9,6 +9,7 @@ from handler.engine.engine import Engine
 from handler.identity.grants import Anonymous, Grants
 from handler.identity.rights import UserRole, Verb
 from handler.operations.lookup import NoSuch, nearest, no_group
+from handler.ports.credentials import StoredPassword
 from handler.ports.identity import StoredToken, StoredUser
 from handler.users.known import KnownUsers
 from handler.users.login import Login
@@ -42,15 +43,19 @@ class UserAdmin:
         """Return the sessions of browsers."""
         return self._engine.credentials.sessions
 
-    async def give_password(self, user: str, password: str) -> None:
-        """Set a user's password.
+    async def give_password(self, user: str, password: str, *, instead_of: StoredPassword | None = None) -> None:
+        """Set a user's password; ``instead_of``: only if that is still the one.
 
         Raises:
             NoSuch: there is no such user.
-            Refused: the password is too short, too long or the user's name.
+            Refused: the password is too short, too long or the user's name, or another one is in force.
         """
         self._known(user)
-        await self._engine.credentials.passwords.give(user, password)
+        await self._engine.credentials.passwords.give(user, password, instead_of=instead_of)
+
+    def password_of(self, user: str) -> StoredPassword | None:
+        """Return the password in force, as its hash; ``None``: there is none."""
+        return self._engine.credentials.passwords.known(user)
 
     async def remove_password(self, user: str) -> None:
         """Delete a user's password.

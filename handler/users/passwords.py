@@ -53,11 +53,21 @@ class KnownPasswords:
         """Tell whether a user can log in by password."""
         return user in self._known
 
-    async def give(self, user: str, password: str) -> None:
+    def known(self, user: str) -> StoredPassword | None:
+        """Return a user's password as it is now; ``None``: it has none."""
+        return self._known.get(user)
+
+    async def give(self, user: str, password: str, *, instead_of: StoredPassword | None = None) -> None:
         """Set a user's password; the user's sessions end.
 
+        Args:
+            user: whose.
+            password: the new one.
+            instead_of: the password that allows the change, as `known` returned it; ``None``: any.
+
         Raises:
-            Refused: there is no such user, or the password is too short, too long or the user's name.
+            Refused: there is no such user, the password is too short, too long or the user's name, or the one that
+                allows it has been changed.
             StoreError: it could not be written.
         """
         self._users.user(user)
@@ -65,6 +75,8 @@ class KnownPasswords:
         hashed = await self._threaded(self._hasher.hash, _normal(password))
         async with self._users.turn:
             self._users.user(user)
+            if instead_of is not None and self._known.get(user) != instead_of:
+                raise Refused("the password was changed meanwhile")
             stored = StoredPassword(user=user, hash=hashed, changed_at=self._now())
             await asyncio.to_thread(self._store.save_password, stored)
             self._known[user] = stored

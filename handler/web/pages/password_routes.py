@@ -71,6 +71,7 @@ class _PasswordDesk:
         users, caller, user = self._operations.users, actor_of(request), session.user
         if form.get("new", "") != form.get("again", ""):
             return self.page(session, "The new password is not the same both times.", 409)
+        before = users.password_of(user)  # what the proof is about: another one that comes meanwhile is not replaced
         proof = await users.login.proves(user, form.get("now", ""), peer_of(caller))
         if isinstance(proof, TooManyTries):
             wait = math.ceil(proof.wait)
@@ -79,7 +80,7 @@ class _PasswordDesk:
             self._operations.attempts.note(caller, "change of the own password", "wrong")
             return self.page(session, _WRONG, 403)
         try:
-            await users.give_password(user, form.get("new", ""))
+            await users.give_password(user, form.get("new", ""), instead_of=before)
         except Refused as error:
             return self.page(session, f"This cannot be it: {error}.", 409)
         self._desk.audit(caller, "change of the own password")

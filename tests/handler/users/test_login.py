@@ -147,6 +147,20 @@ def test_a_deleted_user_s_password_does_not_come_back_with_its_name() -> None:
     play(scene)
 
 
+def test_a_change_that_the_password_before_proved_does_not_undo_what_an_administrator_set_meanwhile() -> None:
+    async def scene(it: Scene) -> None:
+        known = it.passwords.known("bob")
+        assert await it.passwords.fits("bob", GOOD)
+        await it.passwords.give("bob", "set by an administrator")
+        with pytest.raises(Refused, match="changed meanwhile"):
+            await it.passwords.give("bob", "another long password", instead_of=known)
+        assert await it.passwords.fits("bob", "set by an administrator")
+        await it.passwords.give("bob", "another long password", instead_of=it.passwords.known("bob"))
+        assert await it.passwords.fits("bob", "another long password")
+
+    play(scene)
+
+
 def test_a_password_that_could_not_be_written_does_not_count() -> None:
     async def scene(it: Scene) -> None:
         it.store.full = True
