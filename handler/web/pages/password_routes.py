@@ -84,4 +84,5 @@ class _PasswordDesk:
         except Refused as error:
             return self.page(session, f"This cannot be it: {error}.", 409)
         self._desk.audit(caller, "change of the own password")
-        return RedirectResponse("/", _SEE_OTHER, {"Set-Cookie": cookie.holding(users.sessions.begin(user)[0])})
+        kept, _ = users.sessions.begin(user, by_provider=session.by_provider)
+        return RedirectResponse("/", _SEE_OTHER, {"Set-Cookie": cookie.holding(kept)})

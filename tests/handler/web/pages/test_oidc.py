@@ -101,6 +101,22 @@ def test_a_person_whom_the_file_maps_gets_a_session_as_that_user(
     until(lambda: acts <= {row["act"] for row in daemon.json("audit", "list") if row["who"] == "ada"}, log=daemon.log)
 
 
+def test_a_session_of_a_provider_stays_one_when_the_person_changes_the_password(
+    daemon: Daemon, provider: Provider, browser: Browser
+) -> None:
+    old, new = "correct horse battery", "another battery staple"
+    assert daemon.ask("PUT", "/api/v1/users/ada/password", {"password": old}, unix=True).status == 200
+    browser.get(path_of(provider.agreed(browser.sent_to_provider(), "ada-1")))
+
+    def posted(path: str, **fields: str) -> requests.Response:
+        (csrf,) = re.findall(r'<meta name="csrf" content="([^"]+)">', browser.get("/groups/web").text)
+        address = f"http://127.0.0.1:{daemon.port}{path}"
+        return browser.session.post(address, data={"csrf": csrf, **fields}, allow_redirects=False, timeout=30)
+
+    assert posted("/password", now=old, new=new, again=new).status_code == 303
+    assert "log out there, too" in posted("/logout").text
+
+
 @pytest.mark.parametrize(
     ("person", "why"),
     [("eve-1", "not mapped"), ("gone-1", "mapped to no user"), ("bob-1", "disabled"), ("faked-1", "not verified")],
