@@ -21,6 +21,7 @@ from config.model.daemon import Tls
 from config.settings import read_secret
 from config.units import Instant, Seconds
 from handler import logs
+from handler.runtime.loops import Guard
 
 LOOKED_EVERY: Seconds = 5.0
 _MOST = 1 << 20
@@ -79,8 +80,9 @@ class ServerCertificate:
 
     async def watch(self) -> None:
         """Look again and again until cancelled."""
+        guard = Guard("certificate")
         while True:
-            await asyncio.to_thread(self.look)
+            await guard.run(lambda: asyncio.to_thread(self.look))
             await asyncio.sleep(LOOKED_EVERY)
 
 
@@ -88,7 +90,7 @@ def facts_of(certificate: str) -> CertificateFacts:
     """Read what the first certificate of a file says.
 
     Raises:
-        Refused: there is none.
+        Refused: there is none, or the names in it cannot be read.
     """
     try:
         with Path(certificate).open("rb") as file:
@@ -101,6 +103,8 @@ def facts_of(certificate: str) -> CertificateFacts:
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return CertificateFacts(expires_at=Instant(found.not_valid_after_utc.timestamp()), names=frozenset())
+    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
+        raise Refused(f"the names in the certificate {certificate} cannot be read: {error}") from error
     hosts = {name.lower() for name in names.get_values_for_type(x509.DNSName)}
     addresses = {str(address) for address in names.get_values_for_type(x509.IPAddress)}
     return CertificateFacts(

@@ -126,6 +126,39 @@ def test_a_new_certificate_is_shown_without_a_restart_and_a_broken_one_is_not(
     play(tmp_path, pair, scene)
 
 
+def test_a_certificate_with_names_that_cannot_be_read_is_refused_and_the_old_one_stays(authority: Authority) -> None:
+    kept = ServerCertificate(authority.sign("server").tls)
+    before = kept.facts
+    pair = authority.sign("server", alternatives="DER:04:03:61:62:63")
+    with pytest.raises(Refused, match="cannot be read"):
+        facts_of(str(pair.certificate))
+    assert (kept.look(), kept.facts) == (False, before)
+
+
+def test_a_watch_goes_on_after_a_look_that_failed_with_a_defect(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certificate, "LOOKED_EVERY", 0.01)
+    kept, looks, looked = ServerCertificate(authority.sign("server").tls), iter([KeyError("a defect")]), asyncio.Event()
+
+    async def play() -> None:
+        loop = asyncio.get_running_loop()
+
+        def seen() -> bool:
+            for error in looks:
+                raise error
+            loop.call_soon_threadsafe(looked.set)
+            return False
+
+        monkeypatch.setattr(kept, "look", seen)
+        watching = asyncio.create_task(kept.watch())
+        async with asyncio.timeout(PATIENT):
+            await looked.wait()
+        watching.cancel()
+
+    asyncio.run(play())
+
+
 def test_a_pair_that_becomes_readable_later_is_taken_though_its_files_stay(
     tmp_path: Path, authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
