@@ -23,11 +23,12 @@ def status(state: State = None, json: AsJson = False) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("WORKER", "ROLE", "VERSION", "HEARD", "UP", "API"):
+    for title in ("WORKER", "ROLE", "PRIORITY", "VERSION", "HEARD", "UP", "API"):
         table.add_column(title, overflow="fold")
     for worker in answer["workers"]:
         heard, up = (_span(worker[key]) for key in ("age_s", "up_s"))
-        table.add_row(worker["name"], worker["role"], worker["version"], f"{heard} ago", up, worker["api"])
+        priority = str(worker["priority"])
+        table.add_row(worker["name"], worker["role"], priority, worker["version"], f"{heard} ago", up, worker["api"])
     lines(headlines(answer))
     if answer["applied"]:
         lines([f"all go by revision {answer['applied']} of the declaration, which was applied"])

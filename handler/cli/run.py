@@ -31,6 +31,14 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
             metavar="SECONDS", help="With --worker: how long the lease lasts from each renewal; 10 if left out."
         ),
     ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=1000,
+            help="With --worker: of those that could hold the lease, the one with the highest has it; 0 if left out.",
+        ),
+    ] = None,
     accept_file: Annotated[
         bool,
         typer.Option("--accept-file", help="Have FILE be in force, though workers or `trimtab apply` have another."),
@@ -44,8 +52,8 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     from handler.daemon import stray_output
     from handler.daemon.run import run_until_signal
 
-    if worker is None and (url is not None or lease is not None):
-        fail("--url and --lease are for workers: add --worker NAME", USAGE, json=json)
+    if worker is None and any(option is not None for option in (url, lease, priority)):
+        fail("--url, --lease and --priority are for workers: add --worker NAME", USAGE, json=json)
     with refusals(json), stray_output.caught(logs.warn) as stream:
         logs.configure(stream=stream, json=json)
         if worker is None:
@@ -55,6 +63,10 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
         from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
 
         options = WorkerOptions(
-            name=worker_named(worker, "--worker"), url=url, span=lease or SPAN, accepts_file=accept_file
+            name=worker_named(worker, "--worker"),
+            url=url,
+            span=lease or SPAN,
+            priority=priority or 0,
+            accepts_file=accept_file,
         )
         uvloop.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))

@@ -19,7 +19,7 @@ from config.units import Monotonic, Seconds, WorkerName
 from handler import logs
 from handler.engine.file_digest import declaration_digest
 from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
-from handler.leasing.workers import ClusterStatus, Looked, Presence, WorkerRole, cluster_status
+from handler.leasing.workers import SETTLED, ClusterStatus, Looked, Presence, WorkerRole, cluster_status, preferred
 from handler.runtime.loops import Guard, whole
 from handler.store.schema import HEAD
 
@@ -31,6 +31,8 @@ _LOOKS_EVERY: Seconds = 1.0
 _RENEWALS = 4
 """In each span: two may fail, and the lease lasts."""
 _QUICKLY: Seconds = 0.25
+_PRECEDENCE: Seconds = 2.0
+"""For how long a lease that could be taken is left to a worker of a higher priority: it looks each second."""
 
 
 class LeaseKeeper:
@@ -69,6 +71,7 @@ class LeaseKeeper:
         self.overtaken = asyncio.Event()
         """The store was changed by another one: this worker can write nothing under its lease."""
         self._rests_until = Monotonic(0.0)
+        self._held_since = Monotonic(0.0)
         self._renewing = asyncio.Lock()
         self._coming = ""
         """Digest of the file that is being brought into force; empty: none is."""
@@ -165,7 +168,17 @@ class LeaseKeeper:
                 return
             if term.overtaken.is_set():
                 self.overtaken.set()
+            self._hand_on()
             await asyncio.sleep(self._span / _RENEWALS if self.left > self._span / 2 else _QUICKLY)
+
+    def _hand_on(self) -> None:
+        """Begin to give the lease back if a worker of a higher priority has come; at most once a minute."""
+        if self._seen is None or self.handing_over.is_set() or self._steady() - self._held_since < SETTLED:
+            return
+        other = preferred(self._own, self._seen, up=SETTLED)
+        if other:
+            logs.say("hands_over", worker=self._own.name, to=other, because="its priority is higher")
+            self.handing_over.set()
 
     @contextlib.asynccontextmanager
     async def announced(self, file: ParsedText) -> AsyncIterator[None]:
@@ -186,10 +199,15 @@ class LeaseKeeper:
             self._coming = ""
 
     async def give_back(self) -> None:
-        """Give the lease back, if it is still this process's, and leave it to others for one span."""
+        """Give the lease back, if it is still this process's, and leave it to others for one span.
+
+        This process has no priority from then on, whatever took the lease from it: it would go to and fro.
+        """
         state, self._state = self._state, None
         self.handing_over.clear()
         self.overtaken.clear()
+        if self.taken:
+            self._own = replace(self._own, priority=0)
         self._rests_until = Monotonic(self._steady() + self._span)
         if isinstance(state, OwnLease):
             try:
@@ -210,7 +228,8 @@ class LeaseKeeper:
         """Look, and take the lease if that may be."""
         seen = await self._look()
         now, state = self._steady(), self._state
-        if self._own.problem or not isinstance(state, ObservedLease) or not may_take(state, now):
+        after = _PRECEDENCE if preferred(self._own, seen) else 0.0
+        if self._own.problem or not isinstance(state, ObservedLease) or not may_take(state, now, after):
             return None
         if now < self._rests_until and cluster_status(self._own.name, seen).standbys > 1:
             return None  # it has just handed the lease over
@@ -220,7 +239,7 @@ class LeaseKeeper:
         """Take the lease. A process that is to stop meanwhile has it all the same, and gives it back."""
         term = await asyncio.to_thread(self._lease.take, seen.row, self._own, self._span)
         if term is not None:
-            self._state = held(term.epoch, now, self._span)
+            self._state, self._held_since = held(term.epoch, now, self._span), now
             self.taken += 1
             logs.say("lease_taken", worker=self._own.name, epoch=term.epoch, before=seen.worker or None)
         return term

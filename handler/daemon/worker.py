@@ -64,6 +64,8 @@ class WorkerOptions:
     url: str | None = None
     """Where other machines reach its API; ``None``: as the file and the options have it listen."""
     span: Seconds = SPAN
+    priority: int = 0
+    """Of the workers that can take the lease, the one with the highest is to have it."""
     accepts_file: bool = False
     """It takes over with its own file, though the workers before it had another, or one was applied."""
 
@@ -124,6 +126,7 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
         process=secrets.token_hex(6),
         url=options.url or _reachable(place),
         version=version("trimtab"),
+        priority=options.priority,
     )
     lease = lease_of(_store(place))
     applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory, options.name)

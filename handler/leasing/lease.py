@@ -59,15 +59,17 @@ def observed(before: ObservedLease | None, row: LeaseRow, now: Monotonic) -> Obs
     return ObservedLease(row=row, since=before.since if before is not None and before.row == row else now)
 
 
-def may_take(seen: ObservedLease, now: Monotonic) -> bool:
+def may_take(seen: ObservedLease, now: Monotonic, after: Seconds = 0.0) -> bool:
     """Whether the holder of this row has stopped: it gave the lease back, or did not renew it for its whole span.
+
+    ``after`` is how much longer to wait, so that another worker can take it first.
 
     >>> row = LeaseRow(epoch=4, process="k3f9", renewals=7, span=10.0)
     >>> seen = ObservedLease(row=row, since=Monotonic(100.0))
-    >>> may_take(seen, Monotonic(109.9)), may_take(seen, Monotonic(110.0))
-    (False, True)
+    >>> may_take(seen, Monotonic(109.9)), may_take(seen, Monotonic(110.0)), may_take(seen, Monotonic(110.0), after=2.0)
+    (False, True, False)
     """
-    return not seen.row.process or now - seen.since >= seen.row.span
+    return now - seen.since >= (seen.row.span if seen.row.process else 0.0) + after
 
 
 def held(epoch: int, asked_at: Monotonic, span: Seconds) -> OwnLease:

@@ -11,6 +11,9 @@ from handler.leasing.lease import LeaseRow
 
 GONE_AFTER: Seconds = 15.0
 """A worker that has not written for so long is shown as gone."""
+SETTLED: Seconds = 60.0
+"""How long a worker runs before one of a lower priority hands the lease over to it: one that ends again and again, or
+has just started with its machine, would take it in vain."""
 _UNREAD_AFTER: Seconds = 5.0
 """A worker that has not read the database for so long, and for half of the lease's span, says so: standbys read each
 second, and the holder four times in a span."""
@@ -28,6 +31,9 @@ class Presence:
     version: str
     problem: str = ""
     """Why it cannot take the lease; empty: it can."""
+    priority: int = 0
+    """Of those that can take the lease, the one with the highest is to have it. 0 once this process has held it: a
+    worker that a person, or a failure, has taken the lease from does not want it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,8 @@ class WorkerStatus:
     up_s: Seconds
     """From its start until then."""
     problem: str
+    priority: int = 0
+    """Of those that could take the lease, the one with the highest is to have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +164,22 @@ def _statuses(seen: Looked, since: Seconds) -> Iterator[WorkerStatus]:
             age_s=each.age + since,
             up_s=each.up,
             problem=own.problem,
+            priority=own.priority,
         )
+
+
+def preferred(own: Presence, seen: Looked, *, up: Seconds = 0.0) -> str:
+    """Return which worker is to have the lease rather than this one; empty: none.
+
+    It could take the lease now, has a higher priority than all others, and has run for ``up`` at least.
+    """
+    others = [
+        each.presence
+        for each in seen.workers
+        if _role(each, holds=each.presence.process == seen.row.process) is WorkerRole.STANDBY and each.up >= up
+    ]
+    first = max(others, key=lambda presence: presence.priority, default=own)
+    return first.name if first.priority > own.priority else ""
 
 
 def _role(seen: SeenWorker, *, holds: bool) -> WorkerRole:

@@ -7,7 +7,7 @@ that a worker that was stopped in the middle of a write neither keeps its locks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -28,6 +28,7 @@ from handler.store.worker_schema import lease, workers
 
 _FIRST_WITH_WORKERS = "0038"
 _FIRST_WITH_APPLIED_FILES = "0050"
+_FIRST_WITH_PRIORITIES = "0056"
 """A worker of this release stands by over an older store, until it takes the lease and migrates it."""
 _OF_LEASE = "trimtab lease"
 _ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespace::oid::integer)"
@@ -35,7 +36,8 @@ _ALONE = "SELECT pg_advisory_xact_lock(1414679918, current_schema()::regnamespac
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
 """For what is lost without harm: that a worker was seen."""
 _ROW = (lease.c.epoch, lease.c.process, lease.c.renewals, lease.c.span)
-_SEEN = insert_or_update(workers, only=("process", "url", "version", "started_at", "seen_at", "problem"))
+_OF_OLDER = ("process", "url", "version", "started_at", "seen_at", "problem")
+_SEEN, _SEEN_IN_OLDER = insert_or_update(workers), insert_or_update(workers, only=_OF_OLDER)
 
 
 class PostgresqlLease:
@@ -62,7 +64,7 @@ class PostgresqlLease:
         """Write that this worker is there, and read the lease. Raises `StoreError`."""
         with self._short.begun() as connection:
             connection.exec_driver_sql(_UNSYNCED)
-            _see(connection, own)
+            _see(connection, own, has_priorities=_schema(connection) >= _FIRST_WITH_PRIORITIES)
             return _looked(connection)
 
     def read(self) -> Looked:
@@ -91,13 +93,14 @@ class PostgresqlLease:
         renewed = {"renewals": lease.c.renewals + 1, "span": span, "expires_at": CLOCK + span}
         taken = {} if not declaration else {"declaration": declaration}
         with self._short.begun() as connection:
-            _see(connection, own)
+            _see(connection, own, has_priorities=_schema(connection) >= _FIRST_WITH_PRIORITIES)
             return self._change(connection, mine, {**renewed, **taken})
 
     def release(self, epoch: int, own: Presence) -> None:
         """Give the lease back, if it is still this process's. Raises `StoreError`."""
         mine = (lease.c.epoch == epoch) & (lease.c.process == own.process)
         with self._short.begun() as connection:
+            _see(connection, own, has_priorities=_schema(connection) >= _FIRST_WITH_PRIORITIES)
             self._change(connection, mine, {"process": "", "expires_at": CLOCK})
 
     def leave(self, own: Presence) -> None:
@@ -129,29 +132,35 @@ def refuse_leased(connection: Connection, url: str) -> None:
         )
 
 
-def _see(connection: Connection, own: Presence) -> None:
+def _schema(connection: Connection) -> str:
+    """Return the revision of the store's tables."""
+    return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+
+
+def _see(connection: Connection, own: Presence, *, has_priorities: bool) -> None:
     now = connection.execute(select(CLOCK)).scalar_one()
     kept = connection.execute(
         select(workers.c.started_at).where(workers.c.name == own.name, workers.c.process == own.process)
     ).scalar()
-    _SEEN.write(
-        connection,
-        {
-            "name": own.name,
-            "process": own.process,
-            "url": own.url,
-            "version": own.version,
-            "started_at": now if kept is None else kept,
-            "seen_at": now,
-            "problem": own.problem,
-        },
-    )
+    row: dict[str, object] = {
+        "name": own.name,
+        "process": own.process,
+        "url": own.url,
+        "version": own.version,
+        "started_at": now if kept is None else kept,
+        "seen_at": now,
+        "problem": own.problem,
+    }
+    if has_priorities:
+        _SEEN.write(connection, {**row, "priority": own.priority})
+    else:
+        _SEEN_IN_OLDER.write(connection, row)
 
 
 def _looked(connection: Connection) -> Looked:
     columns = (*_ROW, lease.c.worker, lease.c.declaration, lease.c.expires_at, CLOCK)
     epoch, process, renewals, span, worker, declaration, expires_at, clock = connection.execute(select(*columns)).one()
-    schema = str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+    schema = _schema(connection)
     stamp = connection.execute(STAMP_IN_FORCE).first() if schema >= _FIRST_WITH_APPLIED_FILES else None
     applied, sealing = (0, "") if stamp is None else stamp
     return Looked(
@@ -162,15 +171,20 @@ def _looked(connection: Connection) -> Looked:
         applied=applied,
         sealing=sealing,
         schema=schema,
-        workers=tuple(
-            SeenWorker(
-                presence=Presence(
-                    name=each.name, process=each.process, url=each.url, version=each.version, problem=each.problem
-                ),
-                age=clock - each.seen_at,
-                up=each.seen_at - each.started_at,
-            )
-            for each in connection.execute(select(workers).order_by(workers.c.name))
-        ),
+        workers=tuple(_workers(connection, clock, has_priorities=schema >= _FIRST_WITH_PRIORITIES)),
         clock=clock,
     )
+
+
+def _workers(connection: Connection, clock: Seconds, *, has_priorities: bool) -> Iterator[SeenWorker]:
+    columns = [column for column in workers.c if has_priorities or column.key != "priority"]
+    for each in connection.execute(select(*columns).order_by(workers.c.name)):
+        presence = Presence(
+            name=each.name,
+            process=each.process,
+            url=each.url,
+            version=each.version,
+            problem=each.problem,
+            priority=each.priority if has_priorities else 0,
+        )
+        yield SeenWorker(presence=presence, age=clock - each.seen_at, up=each.seen_at - each.started_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, LargeBinary, Table, Text
+from sqlalchemy import Column, Integer, LargeBinary, Table, Text, text
 
 from handler.store.columns import METADATA, NUMBER, SECONDS
 
@@ -31,6 +31,7 @@ workers = Table(
     Column("started_at", SECONDS, nullable=False),
     Column("seen_at", SECONDS, nullable=False),
     Column("problem", Text, nullable=False),
+    Column("priority", Integer, nullable=False, server_default=text("0")),
 )
 """Each worker, as it last wrote; instants are by the database's clock. ``problem`` is why it cannot take the lease."""
 

@@ -26,7 +26,7 @@ CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0055');
+INSERT INTO "alembic_version" VALUES('0056');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 
@@ -538,10 +538,10 @@ CREATE TABLE workers (
 	version TEXT NOT NULL, 
 	started_at REAL NOT NULL, 
 	seen_at REAL NOT NULL, 
-	problem TEXT NOT NULL, 
+	problem TEXT NOT NULL, priority INTEGER DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_workers PRIMARY KEY (name)
 );
-INSERT INTO "workers" VALUES('a','p1','http://a:8460','1',90.0,94.0,'');
+INSERT INTO "workers" VALUES('a','p1','http://a:8460','1',90.0,94.0,'',0);
 CREATE INDEX ix_members_phase ON members (phase);
 CREATE INDEX ix_members_intended_at ON members (intended_at);
 CREATE INDEX ix_steps_group_id_at ON steps (group_id, at);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import threading
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from handler.daemon.lease_keeper import LeaseKeeper
 from handler.leasing.lease import LeaseRow
 from handler.leasing.workers import Looked, Presence, SeenWorker
 from handler.observability.worker_gauges import WorkerGauges
-from tests.support.waiting import PATIENT
+from tests.support.waiting import PATIENT, until
 
 B = Presence(name="b", process="p2", url="http://b:8460", version="1.0")
 ELSEWHERE = "clouds.box is on a, and this worker is b"
@@ -114,6 +115,76 @@ def test_a_worker_that_is_stopped_while_it_takes_the_lease_gives_it_back() -> No
 
     asyncio.run(stopped())
     assert lease.released == [5]
+
+
+@dataclass
+class SharedLease(AbandonedLease):
+    """A lease that was given back, and another worker of a higher priority that could take it."""
+
+    row: LeaseRow = field(default_factory=lambda: replace(NOT_THERE.row, process=""))
+    others: tuple[SeenWorker, ...] = (
+        SeenWorker(presence=replace(B, name="c", process="p3", priority=5), age=0.0, up=90.0),
+    )
+    written: list[int] = field(default_factory=list)
+    """The priority that this worker wrote of itself, each time."""
+
+    def read(self) -> Looked:
+        return replace(NOT_THERE, row=self.row, workers=self.others)
+
+    def look(self, own: Presence) -> Looked:
+        self.written.append(own.priority)
+        return replace(self.read(), workers=(SeenWorker(presence=own, age=0.0, up=90.0), *self.others))
+
+    def take(self, row: LeaseRow, own: Presence, span: float) -> SimpleNamespace:
+        self.row = replace(row, epoch=row.epoch + 1, process=own.process)
+        return SimpleNamespace(epoch=self.row.epoch, overtaken=threading.Event())
+
+    def renew(self, epoch: int, own: Presence, span: float, declaration: str) -> bool:
+        return True
+
+    def release(self, epoch: int, own: Presence) -> None:
+        self.row = replace(self.row, process="")
+
+
+def test_a_lease_that_is_free_is_left_to_a_worker_of_a_higher_priority_for_two_seconds() -> None:
+    lease, now = SharedLease(), [Monotonic(100.0)]
+    keeper = LeaseKeeper(lease, B, 0.1, lambda: now[0], lambda seen: "")  # type: ignore[arg-type]
+
+    async def taken() -> int:
+        """How often it has the lease after two more looks."""
+        looks = len(lease.written)
+        await asyncio.to_thread(until, lambda: keeper.taken or len(lease.written) > looks + 1)
+        return keeper.taken
+
+    async def taken_at(*instants: float) -> list[int]:
+        await keeper.start()
+        obtaining, found = asyncio.create_task(keeper.obtain()), []
+        for now[0] in map(Monotonic, instants):
+            found.append(await taken())
+        await obtaining
+        return found
+
+    assert asyncio.run(taken_at(100.0, 101.9, 102.0)) == [0, 0, 1]
+
+
+def test_a_holder_hands_over_to_a_worker_of_a_higher_priority_and_has_none_itself_from_then_on() -> None:
+    lease, now = SharedLease(others=()), itertools.count(100.0, 20.0)
+    own = replace(B, priority=3)
+    keeper = LeaseKeeper(lease, own, 10.0, lambda: Monotonic(next(now)), lambda seen: "")  # type: ignore[arg-type]
+
+    async def acts() -> None:
+        await keeper.start()
+        term = await keeper.obtain()
+        lease.others = SharedLease().others
+        keeping = asyncio.create_task(keeper.keep(term, str))
+        await asyncio.wait_for(keeper.handing_over.wait(), PATIENT)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await keeper.give_back()
+        await keeper.start()
+
+    asyncio.run(acts())
+    assert (lease.row.process, lease.written[0], lease.written[-1]) == ("", 3, 0)
 
 
 def samples(keeper: LeaseKeeper) -> set[str]:

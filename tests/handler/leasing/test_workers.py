@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from handler.leasing.lease import LeaseRow
-from handler.leasing.workers import GONE_AFTER, Looked, Presence, SeenWorker, WorkerRole, cluster_status, standby_words
+from handler.leasing.workers import (
+    GONE_AFTER,
+    SETTLED,
+    Looked,
+    Presence,
+    SeenWorker,
+    WorkerRole,
+    cluster_status,
+    preferred,
+    standby_words,
+)
 
 A = Presence(name="a", process="p1", url="http://a:8460", version="1.0")
 B = replace(A, name="b", process="p2", url="http://b:8460")
@@ -83,3 +95,33 @@ def test_a_holder_with_a_long_lease_reads_seldom_and_is_not_said_to_be_cut_off()
 def test_a_lease_that_no_worker_ever_had_has_not_ended_since_1970() -> None:
     never = replace(looked(seen(B), row=LeaseRow(epoch=0, process="", renewals=0, span=10.0)), left=-1.8e9)
     assert cluster_status("b", never, 1.0).left_s == 0.0
+
+
+C = replace(A, name="c", process="p3", priority=2)
+FREE = replace(ROW, process="")
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "row", "expected"),
+    [
+        pytest.param(B, [seen(A), seen(C)], FREE, "c", id="one of a higher priority"),
+        pytest.param(A, [seen(C)], ROW, "c", id="also to the holder"),
+        pytest.param(C, [seen(A), seen(B)], FREE, "", id="none above the highest"),
+        pytest.param(B, [seen(A)], FREE, "", id="none where all are equal"),
+        pytest.param(
+            B, [seen(C), seen(replace(C, name="d", process="p4", priority=3))], FREE, "d", id="the highest of several"
+        ),
+        pytest.param(B, [seen(replace(C, problem="its file differs"))], FREE, "", id="none that is barred"),
+        pytest.param(B, [seen(C, GONE_AFTER + 1)], FREE, "", id="none that is gone"),
+        pytest.param(B, [seen(C)], replace(ROW, process="p3"), "", id="not the holder that has just failed"),
+    ],
+)
+def test_the_lease_is_to_go_to_the_worker_of_the_highest_priority_that_could_take_it(
+    own: Presence, others: list[SeenWorker], row: LeaseRow, expected: str
+) -> None:
+    assert preferred(own, looked(seen(own), *others, row=row)) == expected
+
+
+def test_a_worker_that_has_just_started_is_not_preferred_yet_where_that_is_asked() -> None:
+    before, then = (SeenWorker(presence=C, age=1.0, up=up) for up in (SETTLED - 1, SETTLED))
+    assert [preferred(A, looked(seen(A), each), up=SETTLED) for each in (before, then)] == ["", "c"]

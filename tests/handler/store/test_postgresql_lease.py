@@ -72,6 +72,15 @@ def test_one_of_two_that_saw_the_same_row_takes_the_lease_and_epochs_rise(lease)
     assert lease.take(seen.row, B, SPAN).epoch == 2
 
 
+def test_workers_see_each_other_with_their_priorities_and_over_an_older_store_without(lease, server, place):
+    lease.look(replace(B, priority=2))
+    assert [(each.presence.name, each.presence.priority) for each in lease.look(A).workers] == [("a", 0), ("b", 2)]
+    server.execute("ALTER TABLE workers DROP COLUMN priority", place)
+    server.execute("UPDATE alembic_version SET version_num = '0055'", place)
+    lease.look(replace(B, priority=2))
+    assert [(each.presence.name, each.presence.priority) for each in lease.look(A).workers] == [("a", 0), ("b", 0)]
+
+
 def test_taking_a_lease_ends_no_session_of_an_installation_in_another_database(lease, place, other_place):
     other_lease = lease_of(other_place)
     other_lease.prepare()
