@@ -85,17 +85,20 @@ class RunningDaemon:
 
 
 @contextlib.contextmanager
-def running(model: str, names: Sequence[str], *, watched: bool = False) -> Iterator[RunningDaemon]:
+def running(
+    model: str, names: Sequence[str], *, watched: bool = False, options: Sequence[str] = ()
+) -> Iterator[RunningDaemon]:
     """Run a daemon for as long as the block does; it may be pushed values of these groups.
 
-    Of one that is ``watched``, the turns of its event loop are measured (`benchmarks.beside.turns`).
+    Of one that is ``watched``, the turns of its event loop are measured (`benchmarks.beside.turns`). ``options`` are
+    further ones of ``trimtab run``.
     """
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
         file.write_text(model)
         trimtab = str(Path(sys.executable).parent / "trimtab")
         program = [sys.executable, "-m", turns.__name__] if watched else [trimtab]
-        command = [*program, "run", str(file), "--state", str(state), "--port", "0"]
+        command = [*program, "run", str(file), "--state", str(state), "--port", "0", *options]
         environment = {**os.environ, turns.VARIABLE: str(state / _TURNS)}
         with log.open("w") as stream, subprocess.Popen(command, stderr=stream, env=environment) as daemon:
             try:
@@ -112,11 +115,28 @@ def running(model: str, names: Sequence[str], *, watched: bool = False) -> Itera
                 daemon.wait(_PATIENCE)
 
 
-def port_of(log: Path) -> int:
-    """Wait until the daemon says where it listens."""
+@contextlib.contextmanager
+def standing_by(model: str, name: str) -> Iterator[int]:
+    """Run a worker that stands by for as long as the block does; its process id."""
+    with tempfile.TemporaryDirectory(prefix="ttb") as place:
+        file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
+        file.write_text(model)
+        trimtab = str(Path(sys.executable).parent / "trimtab")
+        command = [trimtab, "run", str(file), "--state", str(state), "--port", "0", "--worker", name]
+        with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
+            try:
+                port_of(log, "standing_by")
+                yield daemon.pid
+            finally:
+                daemon.send_signal(signal.SIGTERM)
+                daemon.wait(_PATIENCE)
+
+
+def port_of(log: Path, event: str = "listening") -> int:
+    """Wait until the daemon says where it listens, as the holder or as a standby."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
-        found = re.search(r"event=listening url=http://127\.0\.0\.1:(\d+)", log.read_text())
+        found = re.search(rf"event={event} url=http://127\.0\.0\.1:(\d+)", log.read_text())
         if found:
             return int(found[1])
         time.sleep(0.1)

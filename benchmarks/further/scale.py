@@ -3,21 +3,26 @@
 A whole daemon on a simulated cloud. First at rest; then restless: each group's value passes a threshold at every
 interval, too shortly for a policy to fire, so that every group's story changes at every tick. The server of PostgreSQL
 is as it is delivered, and syncs each commit; its processor time and what it writes are counted apart.
+
+Then 10,000 groups as three installations on three machines: each machine runs a worker of each installation, holds the
+lease of one, and stands by for the others. What all nine processes and the server take is compared with one daemon on
+SQLite.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
 
 from benchmarks.beside.machine import processor, processor_of_all, resident
-from benchmarks.beside.running import IN_SERVICE, RunningDaemon, running
-from benchmarks.report.figures import Measured, once
+from benchmarks.beside.running import IN_SERVICE, running, standing_by
+from benchmarks.report.figures import Measured, at_most, once
 from tests.support import postgresql
 
 SIZES = (1_000, 5_000, 10_000)
@@ -25,8 +30,10 @@ _MEMBERS = 2
 _INTERVAL = 30.0
 _SETTLED = 60.0
 """Seconds after all members serve: what has just come is not the fleet at rest."""
-_DURABLE = ("autovacuum=on",)
+_SITES = ("north", "south", "west")
+_DURABLE = ("autovacuum=on", "max_connections=150")
 _LOW, _HIGH = 500.0, 850.0
+_LOADS = {"at rest": (_LOW, _LOW), "restless": (_HIGH, _LOW)}
 _MODEL = """\
 counters: {orders: {push: ORDERS, per: group, range: [0, 1000]}}
 conditions:
@@ -55,32 +62,77 @@ class _Taken:
 
 
 def run(part: int = 1) -> Iterator[Measured]:
-    """Measure each size on both stores."""
+    """Measure each size on both stores, and the largest as three installations."""
+    alone: dict[str, float] = {}
     for groups in sorted({max(size // part, 2) for size in SIZES}):
-        yield from _measured(groups, None, part)
+        yield from _measured(groups, None, part, alone)
         with postgresql.running(*_DURABLE) as server:
             server.create("trimtab")
-            yield from _measured(groups, server, part)
+            yield from _measured(groups, server, part, {})
+    with postgresql.running(*_DURABLE) as server:
+        yield from _shared(max(SIZES[-1] // part, 6) // len(_SITES), server, part, alone)
 
 
-def _measured(groups: int, server: postgresql.Server | None, part: int) -> Iterator[Measured]:
+def _measured(groups: int, server: postgresql.Server | None, part: int, each: dict[str, float]) -> Iterator[Measured]:
+    """Measure one daemon; ``each`` is given what a group takes in an interval, in processor microseconds."""
     names = [f"g{number}" for number in range(groups)]
-    model = (_MODEL if server is None else f"store: {{url: '{_place(server)}'}}\n{_MODEL}") + "groups:\n"
-    group = f"{{profile: web, min: {_MEMBERS}, max: 9, interval: {_INTERVAL:g}s, freshness: 100, policies: [out, in]}}"
-    with running(model + "".join(f"  {name}: {group}\n" for name in names), names) as daemon:
+    with running(_file(names, None if server is None else _place(server)), names) as daemon:
         began = time.monotonic()
         daemon.served(groups * _MEMBERS, None if server is None else lambda: _in_service(server))
         what = f"{groups:,} groups, {'SQLite' if server is None else 'PostgreSQL'}"
         yield once(f"{what}: until all members serve", time.monotonic() - began, "s")
         daemon.push(names, _LOW)
         time.sleep(_SETTLED / part)
-        for how, values in (("at rest", (_LOW, _LOW)), ("restless", (_HIGH, _LOW))):
-            before = _taken(daemon, server)
+        for how, values in _LOADS.items():
+            before = _taken([daemon.pid], daemon.pid, server)
             for value in values:
                 daemon.push(names, value)
                 time.sleep(_INTERVAL / part)
-            yield from _figures(f"{what}, {how}", groups, before, _taken(daemon, server))
+            after = _taken([daemon.pid], daemon.pid, server)
+            each[how] = _each(groups, before, after)
+            yield from _figures(f"{what}, {how}", groups, before, after)
         yield once(f"{what}: memory of the daemon", resident(daemon.pid), "MiB")
+
+
+def _shared(groups: int, server: postgresql.Server, part: int, alone: Mapping[str, float]) -> Iterator[Measured]:
+    """Measure three installations of so many groups each, of which each machine holds one."""
+    with contextlib.ExitStack() as stack:
+        holders, others = [], []
+        for site in _SITES:
+            server.create(site)
+            names = [f"{site}{number}" for number in range(groups)]
+            file = _file(names, server.place(site).url)
+            holders.append((stack.enter_context(running(file, names, options=("--worker", site))), site, names))
+            holders[-1][0].served(groups * _MEMBERS, partial(_in_service, server, site))
+            others += [stack.enter_context(standing_by(file, machine)) for machine in _SITES if machine != site]
+            holders[-1][0].push(names, _LOW)
+        time.sleep(_SETTLED / part)
+        daemons = [holder.pid for holder, _, _ in holders] + others
+        total = groups * len(_SITES)
+        what = f"{total:,} groups, three installations on three machines"
+        for how, values in _LOADS.items():
+            before = _taken(daemons, None, server)
+            for value in values:
+                for holder, _, names in holders:
+                    holder.push(names, value)
+                time.sleep(_INTERVAL / part)
+            after = _taken(daemons, None, server)
+            yield from _figures(f"{what}, {how}", total, before, after)
+            ratio = _each(total, before, after) / alone[how]
+            yield once(f"{what}, {how}: of one daemon on SQLite", ratio, "×", goal=at_most(1.3))
+        yield once(f"{what}: memory of a machine", sum(map(resident, daemons)) / len(_SITES), "MiB")
+
+
+def _file(names: Sequence[str], url: str | None) -> str:
+    store = "" if url is None else f"store: {{url: '{url}'}}\n"
+    group = f"{{profile: web, min: {_MEMBERS}, max: 9, interval: {_INTERVAL:g}s, freshness: 100, policies: [out, in]}}"
+    return f"{store}{_MODEL}groups:\n" + "".join(f"  {name}: {group}\n" for name in names)
+
+
+def _each(groups: int, before: _Taken, after: _Taken) -> float:
+    """Return the processor time of a group and interval, of all processes together, in microseconds."""
+    spent = after.daemon - before.daemon + after.server - before.server
+    return 1e6 * spent / (groups * (after.at - before.at) / _INTERVAL)
 
 
 def _figures(what: str, groups: int, before: _Taken, after: _Taken) -> Iterator[Measured]:
@@ -95,13 +147,14 @@ def _figures(what: str, groups: int, before: _Taken, after: _Taken) -> Iterator[
     yield once(f"{what}: written", (after.written - before.written) / took / 1024, "KiB/s")
 
 
-def _taken(daemon: RunningDaemon, server: postgresql.Server | None) -> _Taken:
-    at, own = time.monotonic(), processor(daemon.pid)
+def _taken(daemons: Sequence[int], writer: int | None, server: postgresql.Server | None) -> _Taken:
+    """Take what daemons and a server have used. ``writer`` is the daemon that has a store of its own."""
+    at, own = time.monotonic(), sum(map(processor, daemons))
     if server is None:
-        return _Taken(at, own, 0.0, _sent_to_disk(daemon.pid), 0.0)
-    (log, transactions) = server.execute(
-        "SELECT pg_current_wal_lsn() - '0/0', xact_commit FROM pg_stat_database WHERE datname = 'trimtab'"
-    )[0]
+        return _Taken(at, own, 0.0, 0.0 if writer is None else _sent_to_disk(writer), 0.0)
+    (log, transactions) = server.execute("SELECT pg_current_wal_lsn() - '0/0', sum(xact_commit) FROM pg_stat_database")[
+        0
+    ]
     return _Taken(at, own, processor_of_all(server.processes()), float(log), float(transactions))
 
 
@@ -110,9 +163,9 @@ def _sent_to_disk(pid: int) -> float:
     return next(float(line.split()[1]) for line in lines if line.startswith("write_bytes"))
 
 
-def _in_service(server: postgresql.Server) -> int:
+def _in_service(server: postgresql.Server, database: str = "trimtab") -> int:
     with contextlib.suppress(psycopg.errors.UndefinedTable):  # the daemon has not made it yet
-        return int(server.execute(IN_SERVICE, server.place("trimtab"))[0][0])
+        return int(server.execute(IN_SERVICE, server.place(database))[0][0])
     return 0
 
 
