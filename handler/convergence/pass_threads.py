@@ -46,13 +46,15 @@ class PassThreads(Executor):
         self._urgent: deque[Callable[[], None]] = deque()
         self._queued: deque[Callable[[], None]] = deque()
         self._threads = ThreadPoolExecutor(thinking + calling, thread_name_prefix="converge")
+        self.urgent: Executor = _UrgentPasses(self)
+        """Runs passes before all that were submitted otherwise and have not begun."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``work`` in a thread as soon as a turn is free."""
         return self._submitted(partial(work, *args, **kwargs), self._queued)
 
     def submit_urgent(self, work: Callable[[], T]) -> Future[T]:
-        """Run ``work`` as `submit` does, before all that was submitted there and has not begun."""
+        """As `urgent`."""
         return self._submitted(work, self._urgent)
 
     def _submitted(self, work: Callable[[], T], queue: deque[Callable[[], None]]) -> Future[T]:
@@ -125,6 +127,14 @@ class PassThreads(Executor):
                 return
             following = waiting.popleft()
         self._threads.submit(following)
+
+
+class _UrgentPasses(Executor):
+    def __init__(self, threads: PassThreads) -> None:
+        self._threads = threads
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return self._threads.submit_urgent(partial(work, *args, **kwargs))
 
 
 class _Here(threading.local):

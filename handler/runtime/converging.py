@@ -292,8 +292,8 @@ class Keeper:
         """Run a pass, or another call to a cloud, in a thread to its end (`handler.convergence.pass_threads`)."""
 
         async def run() -> _Result:
-            submit = self._passes.submit_urgent if urgent else self._passes.submit
-            return await asyncio.wrap_future(submit(call))
+            threads = self._passes.urgent if urgent else self._passes
+            return await asyncio.get_running_loop().run_in_executor(threads, call)
 
         return await whole(run())
 

@@ -86,7 +86,7 @@ def test_an_urgent_pass_goes_before_others_that_have_not_begun(threads: PassThre
     over, order = threading.Event(), list[str]()
     busy = threads.submit(lambda: str(over.wait(PATIENT)))
     others = [threads.submit(lambda: str(order.append("other"))) for _ in range(2)]
-    urgent = threads.submit_urgent(lambda: str(order.append("urgent")))
+    urgent = threads.urgent.submit(lambda: str(order.append("urgent")))
 
     over.set()
     results(busy, *others, urgent)
