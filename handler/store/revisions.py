@@ -6,6 +6,7 @@ data in it.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 MOVED = "moved"
 """The row of ``meta`` that says where the store is now."""
 MIGRATIONS = Path(__file__).with_name("migrations")
+_ALONE = threading.Lock()
+"""Alembic has one context in a process: of two stores at once, one would have its steps go to the other."""
 
 
 def found_revision(connection: Connection, name: str) -> str | None:
@@ -55,12 +58,13 @@ def refuse_newer(found: str, name: str, remedy: str, *, scripts: Path = MIGRATIO
 
 
 def upgrade(connection: Connection, *, scripts: Path = MIGRATIONS, head: str = HEAD) -> None:
-    """Create the tables, or migrate those that are there, in the caller's transaction."""
+    """Create the tables, or migrate those that are there, in the caller's transaction; one store at a time."""
     from alembic import command
 
     config = _config(scripts)
     config.attributes["connection"] = connection
-    command.upgrade(config, head)
+    with _ALONE:
+        command.upgrade(config, head)
 
 
 def _config(scripts: Path) -> Config:

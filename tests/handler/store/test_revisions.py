@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -465,3 +466,18 @@ def test_an_older_store_of_another_installation_is_refused_before_it_is_migrated
     with contextlib.closing(sqlite3.connect(path)) as store:
         assert store.execute("SELECT version_num FROM alembic_version").fetchone() == ("0017",)
     assert not list(tmp_path.glob("*.before-*"))
+
+
+def test_stores_that_are_made_at_once_in_one_process_are_all_whole(tmp_path: Path) -> None:
+    places = [tmp_path / f"{number}.sqlite" for number in range(6)]
+    for place in places:
+        create_file(place)
+    with ThreadPoolExecutor(len(places)) as pool:
+        assert list(pool.map(to_head, places)) == [None] * len(places)
+    assert {revision(place) for place in places} == {HEAD}
+
+
+def revision(place: Path) -> str:
+    with contextlib.closing(sqlite3.connect(place)) as connection:
+        (found,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(found)
