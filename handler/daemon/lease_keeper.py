@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,16 @@ from config.units import Monotonic, Seconds, WorkerName
 from handler import logs
 from handler.engine.file_digest import declaration_digest
 from handler.leasing.lease import ObservedLease, OwnLease, held, may_act, may_take, observed
-from handler.leasing.workers import SETTLED, ClusterStatus, Looked, Presence, WorkerRole, cluster_status, preferred
+from handler.leasing.workers import (
+    REGAINED,
+    SETTLED,
+    ClusterStatus,
+    Looked,
+    Presence,
+    WorkerRole,
+    cluster_status,
+    preferred,
+)
 from handler.runtime.loops import Guard, whole
 from handler.store.schema import HEAD
 
@@ -45,6 +55,7 @@ class LeaseKeeper:
         steady: a clock that is never set, and counts while the machine is suspended.
         file_problem: returns why this machine could not go on with the file in force, by the lease as it was read;
             empty: it could. It may block.
+        wants_it_back: `REGAINED` after the lease was lost, this process has its priority again.
     """
 
     def __init__(
@@ -54,12 +65,18 @@ class LeaseKeeper:
         span: Seconds,
         steady: Callable[[], Monotonic],
         file_problem: Callable[[Looked], str],
+        *,
+        wants_it_back: bool = False,
     ) -> None:
         self._lease = lease
         self._own = own
         self._span = span
         self._steady = steady
         self._file_problem = file_problem
+        self._priority = own.priority
+        self._wants_it_back = wants_it_back
+        self._regains_at = Monotonic(math.inf)
+        """When it has its priority again."""
         self._state: OwnLease | ObservedLease | None = None
         self._seen: Looked | None = None
         self._read_at = Monotonic(0.0)
@@ -120,6 +137,7 @@ class LeaseKeeper:
         status = self.status()
         if status.unread_s or not status.standbys:
             raise Refused("no other worker could take over now (trimtab cluster): this one goes on")
+        self._wants_it_back = False  # a person has the lease elsewhere
         self.handing_over.set()
 
     async def start(self) -> None:
@@ -201,14 +219,17 @@ class LeaseKeeper:
     async def give_back(self) -> None:
         """Give the lease back, if it is still this process's, and leave it to others for one span.
 
-        This process has no priority from then on, whatever took the lease from it: it would go to and fro.
+        This process has no priority from then on, whatever took the lease from it: it would go to and fro. One that
+        wants the lease back has it again after a while, unless a person handed the lease over.
         """
         state, self._state = self._state, None
         self.handing_over.clear()
         self.overtaken.clear()
         if self.taken:
             self._own = replace(self._own, priority=0)
-        self._rests_until = Monotonic(self._steady() + self._span)
+        now = self._steady()
+        self._regains_at = Monotonic(now + REGAINED if self._wants_it_back else math.inf)
+        self._rests_until = Monotonic(now + self._span)
         if isinstance(state, OwnLease):
             try:
                 await asyncio.to_thread(self._lease.release, state.epoch, self._own)
@@ -254,6 +275,8 @@ class LeaseKeeper:
     def _looked(self) -> Looked:
         """Read the lease; find out whether this worker could take it, and have that written."""
         asked = self._steady()
+        if asked >= self._regains_at:
+            self._own = replace(self._own, priority=self._priority)
         seen = self._lease.look(self._own)
         self._take_in(seen, asked)
         problem = self._problem(seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ GONE_AFTER: Seconds = 15.0
 SETTLED: Seconds = 60.0
 """How long a worker runs before one of a lower priority hands the lease over to it: one that ends again and again, or
 has just started with its machine, would take it in vain."""
+REGAINED: Seconds = 600.0
+"""How long a worker that wants the lease back after it was lost waits until it has its priority again: a database that
+is cut off again and again moves the lease no more often."""
 _UNREAD_AFTER: Seconds = 5.0
 """A worker that has not read the database for so long, and for half of the lease's span, says so: standbys read each
 second, and the holder four times in a span."""
@@ -33,7 +37,7 @@ class Presence:
     """Why it cannot take the lease; empty: it can."""
     priority: int = 0
     """Of those that can take the lease, the one with the highest is to have it. 0 once this process has held it: a
-    worker that a person, or a failure, has taken the lease from does not want it back."""
+    worker that a person, or a failure, has taken the lease from does not want it back, or not before `REGAINED`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +184,21 @@ def preferred(own: Presence, seen: Looked, *, up: Seconds = 0.0) -> str:
     ]
     first = max(others, key=lambda presence: presence.priority, default=own)
     return first.name if first.priority > own.priority else ""
+
+
+def priority_for(worker: str, shard: str) -> int:
+    """Return the priority of a worker for one of several shards, from 1 to 999.
+
+    Of the workers that are there, each shard has another order, so the shards spread over them; one that is lost moves
+    only the shards that it had.
+
+    Source: D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous (1996).
+
+    >>> [max("abc", key=lambda worker: priority_for(worker, shard)) for shard in ("north", "south", "west", "east")]
+    ['b', 'a', 'b', 'b']
+    """
+    digest = hashlib.sha256(f"{shard}\n{worker}".encode()).digest()
+    return 1 + int.from_bytes(digest[:8]) % 999
 
 
 def _role(seen: SeenWorker, *, holds: bool) -> WorkerRole:

@@ -187,5 +187,35 @@ def test_a_holder_hands_over_to_a_worker_of_a_higher_priority_and_has_none_itsel
     assert (lease.row.process, lease.written[0], lease.written[-1]) == ("", 3, 0)
 
 
+def priorities_after_a_lease(*instants: float, by_hand: bool) -> list[int]:
+    """The priority that a worker which wants the lease back writes at instants after it lost the lease at 0."""
+    lease, now = SharedLease(others=()), [Monotonic(0.0)]
+    keeper = LeaseKeeper(lease, replace(B, priority=3), 0.1, lambda: now[0], lambda seen: "", wants_it_back=True)  # type: ignore[arg-type]
+
+    async def written() -> list[int]:
+        await keeper.start()
+        await keeper.obtain()
+        if by_hand:
+            lease.others = SharedLease().others
+            await keeper.start()
+            keeper.hand_over()
+        await keeper.give_back()
+        found = []
+        for now[0] in map(Monotonic, instants):
+            await keeper.start()
+            found.append(lease.written[-1])
+        return found
+
+    return asyncio.run(written())
+
+
+def test_a_worker_that_wants_the_lease_back_has_its_priority_again_ten_minutes_after_it_was_lost() -> None:
+    assert priorities_after_a_lease(1.0, 599.0, 600.0, 700.0, by_hand=False) == [0, 0, 3, 3]
+
+
+def test_a_lease_that_a_person_has_handed_over_is_not_wanted_back() -> None:
+    assert priorities_after_a_lease(1.0, 600.0, 9000.0, by_hand=True) == [0, 0, 0]
+
+
 def samples(keeper: LeaseKeeper) -> set[str]:
     return {sample.name for metric in WorkerGauges(keeper).collect() for sample in metric.samples}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from handler.leasing.workers import (
     WorkerRole,
     cluster_status,
     preferred,
+    priority_for,
     standby_words,
 )
 
@@ -125,3 +127,23 @@ def test_the_lease_is_to_go_to_the_worker_of_the_highest_priority_that_could_tak
 def test_a_worker_that_has_just_started_is_not_preferred_yet_where_that_is_asked() -> None:
     before, then = (SeenWorker(presence=C, age=1.0, up=up) for up in (SETTLED - 1, SETTLED))
     assert [preferred(A, looked(seen(A), each), up=SETTLED) for each in (before, then)] == ["", "c"]
+
+
+_SHARDS = [f"site{number}" for number in range(300)]
+
+
+def first_of(*workers: str) -> dict[str, str]:
+    """Shard → the worker of these with the highest priority for it."""
+    return {shard: max(workers, key=lambda worker: priority_for(worker, shard)) for shard in _SHARDS}
+
+
+def test_shards_spread_over_workers_by_their_names() -> None:
+    held = Counter(first_of("box1", "box2", "box3").values())
+    assert all(80 <= held[worker] <= 120 for worker in ("box1", "box2", "box3"))
+
+
+def test_a_worker_that_is_lost_moves_only_its_own_shards_and_they_spread_over_the_others() -> None:
+    before, after = first_of("box1", "box2", "box3"), first_of("box1", "box3")
+    moved = Counter(after[shard] for shard in _SHARDS if before[shard] == "box2")
+    assert all(before[shard] == after[shard] for shard in _SHARDS if before[shard] != "box2")
+    assert min(moved["box1"], moved["box3"]) > sum(moved.values()) / 3
