@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 import logging
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TextIO
 
 _LOG = logging.getLogger("trimtab")
+_ABOUT: ContextVar[Mapping[str, object]] = ContextVar("about", default=MappingProxyType({}))
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/@+%,")
 
 
@@ -68,8 +72,19 @@ def warn(event: str, **fields: object) -> None:
     _log(logging.WARNING, event, fields)
 
 
+@contextlib.contextmanager
+def about(**fields: object) -> Iterator[None]:
+    """Have every line bear these fields that is logged in this context while the block runs."""
+    token = _ABOUT.set(MappingProxyType({**_ABOUT.get(), **fields}))
+    try:
+        yield
+    finally:
+        _ABOUT.reset(token)
+
+
 def _log(level: int, event: str, fields: Mapping[str, object]) -> None:
     if _LOG.isEnabledFor(level):
+        fields = {**_ABOUT.get(), **fields}
         kept = {key: value for key, value in {"event": event, **fields}.items() if value is not None}
         _LOG.log(level, "%s", logfmt(event, **fields), extra={"fields": kept})
 

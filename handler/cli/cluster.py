@@ -1,21 +1,44 @@
-"""`trimtab cluster`: the workers of one store and their lease."""
+"""`trimtab cluster`: the workers of one store and their lease, or of several shards."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from handler.cli.commands import Program
-from handler.cli.terminal import AsJson, State, lines, perform, read, show
+from handler.cli.terminal import (
+    DONE,
+    PROBLEMS,
+    AsJson,
+    State,
+    directory,
+    lines,
+    perform,
+    print_json,
+    read,
+    show,
+)
 
 cluster = Program("Show the workers of one store and their lease, and hand it over.")
 
 
 @cluster.command("status")
 def status(state: State = None, json: AsJson = False) -> None:
-    """Show which worker holds the lease, and which others could take over. Every worker answers, also a standby."""
+    """Show which worker holds the lease, and which others could take over. Every worker answers, also a standby.
+
+    Of a worker of several shards, with the directory that has the state of all: one line for each of them.
+    """
+    from handler.cli.client import shards_below
+
+    shards = shards_below(directory(state))
+    if shards:
+        _show_shards([_asked(shard) for shard in shards], json=json)
+        return
     answer = read(state, json, "cluster")
     if not answer["worker"]:
         lines(["this daemon is no worker: it runs without --worker, alone over its store"])
@@ -34,6 +57,63 @@ def status(state: State = None, json: AsJson = False) -> None:
         lines([f"all go by revision {answer['applied']} of the declaration, which was applied"])
     show(table)
     lines(problem_lines(answer["workers"]))
+
+
+def _asked(state: Path) -> dict[str, Any]:
+    """Return what the worker of one shard says; of one that does not answer, why."""
+    from handler.cli.client import NotReachable, ask, question
+
+    try:
+        code, answer = ask(state / "trimtab.sock", question("cluster"))
+    except NotReachable as error:
+        return {"shard": state.name, "error": str(error)}
+    if code != HTTPStatus.OK or "worker" not in answer:
+        return {"shard": state.name, "error": answer.get("error", f"the worker answered {code}: see its log")}
+    return {"shard": state.name, **answer}
+
+
+def _show_shards(shards: Sequence[Mapping[str, Any]], *, json: bool) -> None:
+    if json:
+        print_json({"shards": shards})
+    else:
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for title in ("SHARD", "HOLDER", "EPOCH", "LEASE", "UNREAD", "STANDBYS", "REVISION", "API"):
+            table.add_column(title, overflow="fold")
+        for shard in shards:
+            table.add_row(shard["shard"], *shard_columns(shard))
+        show(table)
+        lines(shard_lines(shards))
+    raise typer.Exit(PROBLEMS if any("error" in shard for shard in shards) else DONE)
+
+
+def shard_columns(shard: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a line says of a shard after its name."""
+    if "error" in shard:
+        return ("does not answer", "", "", "", "", "", "")
+    standbys = [worker["name"] for worker in shard["workers"] if worker["role"] == "standby"]
+    unread, applied = shard["unread_s"], shard["applied"]
+    return (
+        shard["holder"] or "none",
+        str(shard["epoch"]),
+        f"{shard['left_s']:.0f}s",
+        _span(unread) if unread else "-",
+        ", ".join(standbys) or "none",
+        str(applied) if applied else "-",
+        shard["api"] or "-",
+    )
+
+
+def shard_lines(shards: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say how many shards each worker holds, and what is wrong."""
+    answering = [shard for shard in shards if "error" not in shard]
+    held = Counter({worker["name"]: 0 for shard in answering for worker in shard["workers"]})
+    held.update(shard["holder"] for shard in answering if shard["holder"])
+    yield "held: " + (", ".join(f"{worker} {number}" for worker, number in sorted(held.items())) or "none")
+    for shard in shards:
+        found = (shard["error"],) if "error" in shard else problem_lines(shard["workers"])
+        yield from (f"{shard['shard']}: {line}" for line in found)
 
 
 @cluster.command("hand-over")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from handler.cli.terminal import USAGE, AsJson, File, State, directory, fail, refusals
+from handler.cli.terminal import USAGE, AsJson, State, directory, fail, refusals
 
 
 def run(  # noqa: PLR0913, PLR0917  # an option each
-    file: File,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="The declared model, YAML. With --worker: one for each installation."),
+    ],
     state: State = None,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on, instead of the file's; 127.0.0.1 if neither says.")
@@ -39,6 +44,14 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
             help="With --worker: of those that could hold the lease, the one with the highest has it; 0 if left out.",
         ),
     ] = None,
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHARD",
+            help="With several files: this worker is to have the lease of this one, named as its file without suffix.",
+            show_default=False,
+        ),
+    ] = None,
     accept_file: Annotated[
         bool,
         typer.Option("--accept-file", help="Have FILE be in force, though workers or `trimtab apply` have another."),
@@ -54,19 +67,61 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
 
     if worker is None and any(option is not None for option in (url, lease, priority)):
         fail("--url, --lease and --priority are for workers: add --worker NAME", USAGE, json=json)
+    _refuse_for_number(files, worker, url, port, priority, prefer, json=json)
     with refusals(json), stray_output.caught(logs.warn) as stream:
         logs.configure(stream=stream, json=json)
         if worker is None:
-            uvloop.run(run_until_signal(file, directory(state), host=host, port=port, accepts_file=accept_file))
+            started = run_until_signal(files[0], directory(state), host=host, port=port, accepts_file=accept_file)
+            uvloop.run(started)
             return
         from config.checks.workers import worker_named
+        from handler.daemon.shards import ShardLoop, run_shards_until_signal, shards_of
         from handler.daemon.worker import SPAN, WorkerOptions, run_worker_until_signal
 
         options = WorkerOptions(
             name=worker_named(worker, "--worker"),
+            file=files[0],
+            state=directory(state),
+            host=host,
+            port=port,
             url=url,
             span=lease or SPAN,
             priority=priority or 0,
             accepts_file=accept_file,
         )
-        uvloop.run(run_worker_until_signal(file, directory(state), options, host=host, port=port))
+        if len(files) == 1:
+            uvloop.run(run_worker_until_signal(options))
+        else:
+            uvloop.run(run_shards_until_signal(shards_of(files, options, prefer or ())), loop_factory=ShardLoop)
+
+
+def _refuse_for_number(  # noqa: PLR0913  # an option each
+    files: Sequence[Path],
+    worker: str | None,
+    url: str | None,
+    port: int | None,
+    priority: int | None,
+    prefer: Sequence[str] | None,
+    *,
+    json: bool,
+) -> None:
+    """Refuse options that are not for so many files."""
+    if len(files) == 1:
+        if prefer:
+            fail("--prefer is for several files: with one, say --priority", USAGE, json=json)
+    elif worker is None:
+        fail("several files are several installations, which only a worker runs: add --worker NAME", USAGE, json=json)
+    elif url is not None or port:
+        fail(
+            "with several files, each says under listen which port and names it has: leave --url and --port out "
+            "(--port 0: each takes any free port)",
+            USAGE,
+            json=json,
+        )
+    elif priority is not None:
+        fail(
+            "several files are spread over the workers by their names: leave --priority out, and say with --prefer "
+            "which of them this worker is to have",
+            USAGE,
+            json=json,
+        )

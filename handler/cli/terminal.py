@@ -113,9 +113,14 @@ def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, A
 def _sent(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
     from handler.cli import client
 
+    own = directory(state)
+    shards = client.shards_below(own)
+    if shards:
+        names = ", ".join(shard.name for shard in shards)
+        fail(f"{own} has the state of several shards ({names}): say which, as in --state {shards[0]}", USAGE, json=json)
     try:
         with waiting("waiting for the daemon"):
-            return client.ask(directory(state) / "trimtab.sock", call)
+            return client.ask(own / "trimtab.sock", call)
     except client.NotReachable as error:
         fail(str(error), NOT_REACHABLE, json=json)
 

@@ -61,19 +61,30 @@ class WorkerOptions:
     """What the command says of one worker."""
 
     name: WorkerName
+    file: Path
+    state: Path
+    host: str | None = None
+    """To listen on, in place of the file's; likewise the port."""
+    port: int | None = None
     url: str | None = None
     """Where other machines reach its API; ``None``: as the file and the options have it listen."""
     span: Seconds = SPAN
     priority: int = 0
     """Of the workers that can take the lease, the one with the highest is to have it."""
+    wants_it_back: bool = False
+    """It has its priority again some time after a failure has taken the lease from it."""
     accepts_file: bool = False
     """It takes over with its own file, though the workers before it had another, or one was applied."""
 
 
-async def run_worker_until_signal(
-    file: Path, state: Path, options: WorkerOptions, *, host: str | None, port: int | None
-) -> None:
-    """Run until INT or TERM; HUP reloads what is in force.
+async def run_worker_until_signal(options: WorkerOptions) -> None:
+    """Run until INT or TERM; HUP reloads what is in force. Raises as `working`."""
+    limit, signals = prepared()
+    await working(options, signals, limit)
+
+
+async def working(options: WorkerOptions, signals: Signals, limit: int) -> None:
+    """Stand by and act in turn, until the process is to stop. ``limit`` is how many files may be open.
 
     Raises:
         Refused: as `handler.daemon.run.running`; or another worker runs under this name.
@@ -83,8 +94,8 @@ async def run_worker_until_signal(
     """
     if options.span < SHORTEST:
         raise Refused(f"--lease {options.span:g}: a lease of less than {SHORTEST:g} s would end in any busy moment")
-    limit, signals = prepared()
-    async with holding(file, state, host=host, port=port, accepts_file=options.accepts_file) as place:
+    held = holding(options.file, options.state, host=options.host, port=options.port, accepts_file=options.accepts_file)
+    async with held as place:
         keeper = _keeper(place, options)
         relay = _Relay(rows=relay_of(_store(place)), wakes=Wakes(wakes_of(_store(place))))
         key = partial(own_seal, place.catalogue, place.directory)
@@ -131,7 +142,7 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
     lease = lease_of(_store(place))
     applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory, options.name)
     problem = OwnFile(place.file, options.name, applied.problem, place.acceptance).problem
-    return LeaseKeeper(lease, own, options.span, _steady, problem)
+    return LeaseKeeper(lease, own, options.span, _steady, problem, wants_it_back=options.wants_it_back)
 
 
 def _reachable(place: Place) -> str:

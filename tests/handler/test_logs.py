@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
 
 import pytest
+import uvloop
 
 from handler import logs
 from handler.cli.terminal import print_json
+from handler.daemon.shards import ShardLoop
 
 
 @pytest.fixture
@@ -90,3 +93,26 @@ def test_json_for_a_terminal_means_the_same_and_shows_nothing_odd(odd: str, caps
 
     assert shown.isprintable()
     assert json.loads(shown) == {"name": odd}
+
+
+def test_lines_of_tasks_and_threads_bear_what_they_are_about(stream: io.StringIO) -> None:
+    logs.configure(stream=stream)
+
+    async def told(shard: str) -> None:
+        with logs.about(shard=shard):
+            await asyncio.gather(asyncio.to_thread(logs.say, "in_thread"), asyncio.sleep(0))
+            await asyncio.get_running_loop().run_in_executor(None, logs.say, "in_executor")
+
+    async def both() -> None:
+        await asyncio.gather(told("north"), told("south"))
+        logs.say("outside")
+
+    uvloop.run(both(), loop_factory=ShardLoop)
+    events = sorted(line.split(" level=INFO ")[1] for line in stream.getvalue().splitlines())
+    assert events == [
+        "event=in_executor shard=north",
+        "event=in_executor shard=south",
+        "event=in_thread shard=north",
+        "event=in_thread shard=south",
+        "event=outside",
+    ]

@@ -208,7 +208,7 @@ def test_help_is_there_in_both_spellings_with_whole_sentences(name: str) -> None
 
     assert short.code == long.code == 0
     assert short.out == long.out
-    assert "..." not in re.sub(r"\[[^]]*\]\.\.\.|\]\.\.\.", "", short.out)
+    assert "..." not in re.sub(r"\[[^]]*\]\.\.\.|[]}]\.\.\.", "", short.out)
     first = re.split(r"\n\n", short.out)[1].strip()
     assert re.match(r"[A-Z].*\.", first, re.DOTALL), first
 

@@ -1,0 +1,131 @@
+"""``trimtab run FILE... --worker NAME``: one process that is a worker of several installations, its shards.
+
+Each shard is whole in itself: a file, a store, a lease with an epoch, a state directory, and sockets. They share the
+process, and no more: one that is refused or fails is tried again, and the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar, TypeVarTuple
+
+import uvloop
+
+from config.errors import Refused, TrimtabError
+from config.units import Monotonic, Seconds
+from handler import logs
+from handler.daemon.run import Signals, prepared
+from handler.daemon.worker import WorkerOptions, working
+from handler.leasing.workers import priority_for
+from handler.runtime import clock
+from handler.runtime.loops import until_set
+from handler.runtime.ownership import take_directory
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+PREFERRED = 1000
+"""The priority of a worker for a shard that the command says it is to have: above all that its name could give it."""
+_AGAIN: Seconds = 5.0
+"""After which a shard that has ended is tried again; then after twice as long, and so on."""
+_AGAIN_AT_MOST: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One of several installations that a process is a worker of."""
+
+    name: str
+    """Of its file, without what comes after the last dot."""
+    options: WorkerOptions
+
+
+def shards_of(files: Sequence[Path], worker: WorkerOptions, preferred: Sequence[str]) -> tuple[Shard, ...]:
+    """Return the shards that a command names.
+
+    Args:
+        files: one for each.
+        worker: what holds for all; its file is none of theirs, and its state directory has theirs below it.
+        preferred: names of shards that this worker is to have.
+
+    Raises:
+        Refused: two files have one name, or no file has a preferred name.
+    """
+    names = Counter(file.stem for file in files)
+    twice = next((name for name, times in names.items() if times > 1), None)
+    if twice is not None:
+        raise Refused(f"two files are called {twice}: each shard goes by the name of its file, on every machine")
+    unknown = next((name for name in preferred if name not in names), None)
+    if unknown is not None:
+        raise Refused(f"--prefer {unknown}: no file has this name; there are {', '.join(sorted(names))}")
+    return tuple(_shard(file, worker, file.stem in preferred) for file in files)
+
+
+def _shard(file: Path, worker: WorkerOptions, is_preferred: bool) -> Shard:
+    name = file.stem
+    priority = PREFERRED if is_preferred else priority_for(worker.name, name)
+    options = replace(worker, file=file, state=worker.state / name, priority=priority, wants_it_back=True)
+    return Shard(name=name, options=options)
+
+
+async def run_shards_until_signal(shards: Sequence[Shard]) -> None:
+    """Be a worker of each shard until INT or TERM; HUP reloads all of which this process has the lease.
+
+    Raises:
+        Refused: the directory that has the state of all cannot be used.
+    """
+    limit, signals = prepared()
+    for state in {shard.options.state.parent for shard in shards}:
+        take_directory(state)
+    own = [Signals(stop=signals.stop, reload=asyncio.Event()) for _ in shards]
+
+    def reload() -> None:
+        for each in own:
+            each.reload.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    share = limit // len(shards)
+    await asyncio.gather(*(_kept(shard, each, share) for shard, each in zip(shards, own, strict=True)))
+
+
+async def _kept(shard: Shard, signals: Signals, limit: int) -> None:
+    """Be a worker of one shard until the process is to stop, however often that fails."""
+    pause = _AGAIN
+    with logs.about(shard=shard.name):
+        while not signals.stop.is_set():
+            began = _steady()
+            try:
+                await working(shard.options, signals, limit)
+            except TrimtabError as error:
+                trouble = str(error)
+            except Exception as error:  # a defect costs this shard a moment, and not the others their leases
+                logging.getLogger("trimtab").debug("%s", logs.logfmt("traceback"), exc_info=True)
+                trouble = f"{type(error).__name__}: {error}"
+            else:
+                continue
+            pause = _AGAIN if _steady() - began > _AGAIN_AT_MOST else pause
+            logs.warn("shard_ended", error=trouble, again_s=pause)
+            await until_set(signals.stop, pause)
+            pause = min(2 * pause, _AGAIN_AT_MOST)
+
+
+def _steady() -> Monotonic:
+    return clock.moment().steady
+
+
+class ShardLoop(uvloop.Loop):
+    """An event loop whose threads log for the shard that they work for."""
+
+    def run_in_executor(  # type: ignore[override]  # its stub has a coroutine
+        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
+    ) -> asyncio.Future[T]:
+        """As that of every loop; the function runs in the context of the call."""
+        work = contextvars.copy_context().run
+        return super().run_in_executor(executor, work, func, *args)  # type: ignore[return-value]

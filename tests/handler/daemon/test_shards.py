@@ -1,0 +1,158 @@
+"""One process that is a worker of several shards: each has a lease of its own, and fails by itself."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from config.errors import Refused
+from config.units import WorkerName
+from handler.daemon.shards import PREFERRED, shards_of
+from handler.daemon.worker import WorkerOptions
+from handler.leasing.workers import priority_for
+from tests.support.daemon import typed
+from tests.support.shards import ShardedWorker, ShardsBed, ShardView, a_bed_of
+from tests.support.waiting import until
+
+SHARDS = ("north", "south", "west")
+BOX1 = WorkerOptions(name=WorkerName("box1"), file=Path("-"), state=Path("/state"))
+
+
+def test_each_shard_has_a_state_directory_and_a_priority_by_its_name() -> None:
+    north, south = shards_of([Path("/etc/north.yaml"), Path("/etc/south.yaml")], BOX1, ["south"])
+    assert (north.name, north.options.state, north.options.file) == (
+        "north",
+        Path("/state/north"),
+        Path("/etc/north.yaml"),
+    )
+    assert (north.options.priority, south.options.priority) == (priority_for("box1", "north"), PREFERRED)
+
+
+def test_two_files_of_one_name_are_refused_and_so_is_a_preferred_shard_that_is_none() -> None:
+    with pytest.raises(Refused, match="two files are called north"):
+        shards_of([Path("/a/north.yaml"), Path("/b/north.yml")], BOX1, [])
+    with pytest.raises(Refused, match="--prefer east: no file has this name; there are north, south"):
+        shards_of([Path("/a/north.yaml"), Path("/a/south.yaml")], BOX1, ["east"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "several files are several installations, which only a worker runs: add --worker NAME"),
+        (["--worker", "a", "--port", "8460"], "each says under listen which port"),
+        (["--worker", "a", "--url", "https://a"], "each says under listen which port"),
+        (["--worker", "a", "--priority", "3"], "say with --prefer which of them"),
+    ],
+)
+def test_options_that_are_for_one_file_are_refused_for_several(options: list[str], words: str) -> None:
+    refused = typed("run", "north.yaml", "south.yaml", *options)
+    assert (refused.code, words in refused.err) == (2, True)
+
+
+def test_a_preference_is_refused_for_one_file() -> None:
+    refused = typed("run", "north.yaml", "--worker", "a", "--prefer", "north")
+    assert (refused.code, "with one, say --priority" in refused.err) == (2, True)
+
+
+@pytest.fixture(scope="module")
+def running_bed() -> Iterator[ShardsBed]:
+    with a_bed_of(*SHARDS) as bed:
+        for name in "ab":
+            bed.worker(name).start()
+        yield bed
+
+
+@pytest.fixture
+def bed(running_bed: ShardsBed) -> ShardsBed:
+    """Two workers that are there for all shards, whose files are good."""
+    for worker in running_bed.workers.values():
+        for shard, text in running_bed.files.items():
+            worker.file(shard).write_text(text)
+        if not worker.runs:
+            worker.start()
+    running_bed.holders()
+    return running_bed
+
+
+def other(bed: ShardsBed, worker: ShardedWorker) -> ShardedWorker:
+    return next(each for each in bed.workers.values() if each is not worker)
+
+
+def a_holder(bed: ShardsBed) -> ShardedWorker:
+    """One that has the lease of a shard at least."""
+    return bed.workers[bed.holders()["north"]]
+
+
+@pytest.mark.real("postgres")
+def test_the_shards_of_a_worker_that_is_killed_go_to_another_and_it_comes_back_as_a_standby(bed: ShardsBed) -> None:
+    lost = a_holder(bed)
+    left = other(bed, lost)
+    had = lost.held()
+    for shard in SHARDS:
+        bed.shard(shard).json("scale", "web", "3")
+    lost.kill()
+    until(lambda: left.held() == frozenset(SHARDS), every=0.1)
+    for shard in SHARDS:
+        bed.shard(shard).settled(3)
+    bed.has_each_member_once()
+    assert {left.cluster()[shard]["epoch"] for shard in had} != {1}
+    lost.start()
+    until(lambda: all("standby" in roles(left, shard) for shard in SHARDS), every=0.1)
+
+
+def roles(worker: ShardedWorker, shard: str) -> set[str]:
+    return {each["role"] for each in worker.cluster()[shard]["workers"]}
+
+
+@pytest.mark.real("postgres")
+def test_a_shard_whose_file_is_refused_keeps_no_other_from_acting(bed: ShardsBed) -> None:
+    worker = a_holder(bed)
+    worker.kill()
+    worker.file("south").write_text(bed.files["south"].replace("max: 60", "max: 0"))
+    worker.start()
+    until(lambda: "standby" in roles(worker, "north"), every=0.1)
+    (line, *_) = worker.lines("shard_ended", "south")
+    assert "south.yaml:8: groups.web.min: 1 is more than max, 0" in line
+    assert not worker.lines("shard_ended", "north")
+    shown = typed("cluster", "status", "--state", str(worker.state))
+    assert (shown.code, "does not answer" in shown.out, "no daemon answers" in shown.out) == (1, True, True)
+
+
+@pytest.mark.real("postgres")
+def test_a_hangup_reloads_the_files_of_all_shards_that_a_worker_acts_for(bed: ShardsBed) -> None:
+    worker = a_holder(bed)
+    other(bed, worker).kill()
+    until(lambda: worker.held() == frozenset(SHARDS), every=0.1)
+    for limit in (70, 60):  # and back: the other worker has the file of before
+        for shard, text in bed.files.items():
+            worker.file(shard).write_text(text.replace("max: 60", f"max: {limit}"))
+        worker.signal(signal.SIGHUP)
+        until(lambda limit=limit: all(most(worker, shard) == limit for shard in SHARDS), every=0.05)
+
+
+def most(worker: ShardedWorker, shard: str) -> int:
+    return int(ShardView(worker.state / shard).group()["maximum"])
+
+
+@pytest.mark.real("postgres")
+def test_a_command_for_a_group_is_told_to_name_its_shard_and_every_worker_shows_all_of_them(bed: ShardsBed) -> None:
+    worker = a_holder(bed)
+    refused = typed("status", "--state", str(worker.state))
+    assert (refused.code, f"(north, south, west): say which, as in --state {worker.state}/north" in refused.err) == (
+        2,
+        True,
+    )
+    shown = typed("cluster", "status", "--state", str(worker.state))
+    assert shown.code == 0
+    assert [line.split()[:2] for line in shown.out.splitlines()[1:4]] == sorted(map(list, bed.holders().items()))
+
+
+@pytest.mark.real("postgres")
+def test_lines_of_the_log_name_their_shard_also_those_of_passes(bed: ShardsBed) -> None:
+    worker = a_holder(bed)
+    lines = [line for line in worker.log.read_text().splitlines() if " group=web " in line]
+    assert lines
+    assert [line for line in lines if " shard=" not in line] == []
