@@ -21,6 +21,7 @@ from pathlib import Path
 from benchmarks.beside import turns
 
 _PATIENCE = 600.0
+_TRIMTAB = str(Path(sys.executable).parent / "trimtab")
 IN_SERVICE = "SELECT count(*) FROM members WHERE phase = 'in_service'"
 _TOGETHER = 100
 """Groups whose values go in one request."""
@@ -58,13 +59,7 @@ class RunningDaemon:
 
         ``in_service`` counts them where the store is no file of the state directory.
         """
-        there, deadline = 0, time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline:
-            there = (in_service or self._in_service)()
-            if there >= members:
-                return
-            time.sleep(0.5)
-        raise RuntimeError(f"{members} members were to serve, and {there} do")
+        wait_served(members, in_service or self._in_service)
 
     def _in_service(self) -> int:
         with contextlib.closing(sqlite3.connect(self.state / "trimtab.sqlite", timeout=60)) as store:
@@ -84,6 +79,17 @@ class RunningDaemon:
         return array("f", written.read_bytes())
 
 
+def wait_served(members: int, in_service: Callable[[], int]) -> None:
+    """Wait until so many members are in service, by the store."""
+    there, deadline = 0, time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        there = in_service()
+        if there >= members:
+            return
+        time.sleep(0.5)
+    raise RuntimeError(f"{members} members were to serve, and {there} do")
+
+
 @contextlib.contextmanager
 def running(
     model: str, names: Sequence[str], *, watched: bool = False, options: Sequence[str] = ()
@@ -96,40 +102,75 @@ def running(
     with tempfile.TemporaryDirectory(prefix="ttb") as place:
         file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
         file.write_text(model)
-        trimtab = str(Path(sys.executable).parent / "trimtab")
-        program = [sys.executable, "-m", turns.__name__] if watched else [trimtab]
+        program = [sys.executable, "-m", turns.__name__] if watched else [_TRIMTAB]
         command = [*program, "run", str(file), "--state", str(state), "--port", "0", *options]
         environment = {**os.environ, turns.VARIABLE: str(state / _TURNS)}
         with log.open("w") as stream, subprocess.Popen(command, stderr=stream, env=environment) as daemon:
             try:
                 port = port_of(log)
-                tokens: dict[str, str] = {}
-                for first in range(0, len(names), _OF_ONE_WEBHOOK):
-                    some = names[first : first + _OF_ONE_WEBHOOK]
-                    hook = [trimtab, "hook", "new", f"bench{first}", "--push", ",".join(some)]
-                    made = subprocess.check_output([*hook, "--state", str(state), "--json"])
-                    tokens |= dict.fromkeys(some, json.loads(made)["token"])
-                yield RunningDaemon(pid=daemon.pid, state=state, log=log, port=port, tokens=tokens)
+                yield RunningDaemon(pid=daemon.pid, state=state, log=log, port=port, tokens=_tokens(state, names))
             finally:
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(_PATIENCE)
+
+
+def _tokens(state: Path, names: Sequence[str]) -> Mapping[str, str]:
+    """Make webhooks that bring values of groups; the token of each group's."""
+    tokens: dict[str, str] = {}
+    for first in range(0, len(names), _OF_ONE_WEBHOOK):
+        some = names[first : first + _OF_ONE_WEBHOOK]
+        hook = [_TRIMTAB, "hook", "new", f"bench{first}", "--push", ",".join(some)]
+        made = subprocess.check_output([*hook, "--state", str(state), "--json"])
+        tokens |= dict.fromkeys(some, json.loads(made)["token"])
+    return tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningWorker:
+    """A worker of several shards."""
+
+    pid: int
+    place: Path
+
+    @property
+    def log(self) -> Path:
+        """What it logs."""
+        return self.place / "log"
+
+    def declare(self, models: Mapping[str, str]) -> None:
+        """Give it other files; none is in force before `reload`, on this worker or another."""
+        for shard, model in models.items():
+            (self.place / f"{shard}.yaml").write_text(model)
+
+    def reload(self) -> None:
+        """Have it take the files of the shards that it acts for."""
+        os.kill(self.pid, signal.SIGHUP)
+
+    def acting(self, shard: str) -> int:
+        """Wait until it acts for a shard; the port."""
+        return port_of(self.log, f"listening shard={shard}")
+
+    def holder(self, shard: str, names: Sequence[str]) -> RunningDaemon:
+        """Return a shard as the daemon of it, which takes values of these groups once they are there."""
+        state = self.place / "state" / shard
+        port, tokens = self.acting(shard), _tokens(state, names)
+        return RunningDaemon(pid=self.pid, state=state, log=self.log, port=port, tokens=tokens)
 
 
 @contextlib.contextmanager
-def standing_by(model: str, name: str) -> Iterator[int]:
-    """Run a worker that stands by for as long as the block does; its process id."""
-    with tempfile.TemporaryDirectory(prefix="ttb") as place:
-        file, log, state = Path(place) / "model.yaml", Path(place) / "log", Path(place) / "state"
-        file.write_text(model)
-        trimtab = str(Path(sys.executable).parent / "trimtab")
-        command = [trimtab, "run", str(file), "--state", str(state), "--port", "0", "--worker", name]
-        with log.open("w") as stream, subprocess.Popen(command, stderr=stream) as daemon:
+def working(models: Mapping[str, str], name: str, prefers: str) -> Iterator[RunningWorker]:
+    """Run a worker of these shards, of which it prefers one, while the block runs."""
+    with tempfile.TemporaryDirectory(prefix="ttb") as text:
+        place = Path(text)
+        command = [_TRIMTAB, "run", *(str(place / f"{shard}.yaml") for shard in models), "--worker", name]
+        options = ["--state", str(place / "state"), "--port", "0", "--prefer", prefers]
+        RunningWorker(pid=0, place=place).declare(models)
+        with (place / "log").open("w") as stream, subprocess.Popen([*command, *options], stderr=stream) as process:
             try:
-                port_of(log, "standing_by")
-                yield daemon.pid
+                yield RunningWorker(pid=process.pid, place=place)
             finally:
-                daemon.send_signal(signal.SIGTERM)
-                daemon.wait(_PATIENCE)
+                process.send_signal(signal.SIGTERM)
+                process.wait(_PATIENCE)
 
 
 def port_of(log: Path, event: str = "listening") -> int:

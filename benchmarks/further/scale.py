@@ -4,9 +4,8 @@ A whole daemon on a simulated cloud. First at rest; then restless: each group's 
 interval, too shortly for a policy to fire, so that every group's story changes at every tick. The server of PostgreSQL
 is as it is delivered, and syncs each commit; its processor time and what it writes are counted apart.
 
-Then 10,000 groups as three installations on three machines: each machine runs a worker of each installation, holds the
-lease of one, and stands by for the others. What all nine processes and the server take is compared with one daemon on
-SQLite.
+Then 10,000 groups as three shards on three machines: the worker of each machine holds the lease of one, and stands by
+for the others. What all three processes and the server take is compared with one daemon on SQLite.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.beside.machine import processor, processor_of_all, resident
-from benchmarks.beside.running import IN_SERVICE, running, standing_by
+from benchmarks.beside.running import IN_SERVICE, RunningDaemon, RunningWorker, running, wait_served, working
 from benchmarks.report.figures import Measured, at_most, once
 from tests.support import postgresql
 
@@ -62,7 +61,7 @@ class _Taken:
 
 
 def run(part: int = 1) -> Iterator[Measured]:
-    """Measure each size on both stores, and the largest as three installations."""
+    """Measure each size on both stores, and the largest as three shards."""
     alone: dict[str, float] = {}
     for groups in sorted({max(size // part, 2) for size in SIZES}):
         yield from _measured(groups, None, part, alone)
@@ -95,26 +94,20 @@ def _measured(groups: int, server: postgresql.Server | None, part: int, each: di
 
 
 def _shared(groups: int, server: postgresql.Server, part: int, alone: Mapping[str, float]) -> Iterator[Measured]:
-    """Measure three installations of so many groups each, of which each machine holds one."""
+    """Measure three shards of so many groups each, and a worker of all three on each machine; each holds one."""
+    names = {site: [f"{site}{number}" for number in range(groups)] for site in _SITES}
     with contextlib.ExitStack() as stack:
-        holders, others = [], []
-        for site in _SITES:
-            server.create(site)
-            names = [f"{site}{number}" for number in range(groups)]
-            file = _file(names, server.place(site).url)
-            holders.append((stack.enter_context(running(file, names, options=("--worker", site))), site, names))
-            holders[-1][0].served(groups * _MEMBERS, partial(_in_service, server, site))
-            others += [stack.enter_context(standing_by(file, machine)) for machine in _SITES if machine != site]
-            holders[-1][0].push(names, _LOW)
+        workers = dict(_workers(server, stack))
+        held = _grown(workers, server, names)
         time.sleep(_SETTLED / part)
-        daemons = [holder.pid for holder, _, _ in holders] + others
+        daemons = [worker.pid for worker in workers.values()]
         total = groups * len(_SITES)
-        what = f"{total:,} groups, three installations on three machines"
+        what = f"{total:,} groups, three shards on three machines"
         for how, values in _LOADS.items():
             before = _taken(daemons, None, server)
             for value in values:
-                for holder, _, names in holders:
-                    holder.push(names, value)
+                for site, holder in held.items():
+                    holder.push(names[site], value)
                 time.sleep(_INTERVAL / part)
             after = _taken(daemons, None, server)
             yield from _figures(f"{what}, {how}", total, before, after)
@@ -123,10 +116,40 @@ def _shared(groups: int, server: postgresql.Server, part: int, alone: Mapping[st
         yield once(f"{what}: memory of a machine", sum(map(resident, daemons)) / len(_SITES), "MiB")
 
 
+def _workers(server: postgresql.Server, stack: contextlib.ExitStack) -> Iterator[tuple[str, RunningWorker]]:
+    """Start a worker on each machine, without groups; each with the shard that it is to hold.
+
+    The simulated cloud of a shard lies on one machine, so its groups come once the right worker has the lease.
+    """
+    for site in _SITES:
+        server.create(site)
+    empty = {site: _file([], server.place(site).url) for site in _SITES}
+    for site in _SITES:
+        yield site, stack.enter_context(working(empty, f"{site}-box", prefers=site))
+
+
+def _grown(
+    workers: Mapping[str, RunningWorker], server: postgresql.Server, names: Mapping[str, Sequence[str]]
+) -> Mapping[str, RunningDaemon]:
+    """Have each worker take its shard and then its groups, and wait until all members serve."""
+    for site, worker in workers.items():
+        worker.acting(site)
+    models = {site: _file(names[site], server.place(site).url) for site in _SITES}
+    for worker in workers.values():
+        worker.declare(models)
+    held = {}
+    for site, worker in workers.items():
+        worker.reload()
+        wait_served(len(names[site]) * _MEMBERS, partial(_in_service, server, site))
+        held[site] = worker.holder(site, names[site])
+        held[site].push(names[site], _LOW)
+    return held
+
+
 def _file(names: Sequence[str], url: str | None) -> str:
     store = "" if url is None else f"store: {{url: '{url}'}}\n"
     group = f"{{profile: web, min: {_MEMBERS}, max: 9, interval: {_INTERVAL:g}s, freshness: 100, policies: [out, in]}}"
-    return f"{store}{_MODEL}groups:\n" + "".join(f"  {name}: {group}\n" for name in names)
+    return f"{store}{_MODEL}groups:{'' if names else ' {}'}\n" + "".join(f"  {name}: {group}\n" for name in names)
 
 
 def _each(groups: int, before: _Taken, after: _Taken) -> float:
