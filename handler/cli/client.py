@@ -32,13 +32,6 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def shards_below(directory: Path) -> tuple[Path, ...]:
-    """Return the state directories of the shards that lie below a directory; none: it is a daemon's own, or empty."""
-    if (directory / "lock").exists():
-        return ()
-    return tuple(sorted(lock.parent for lock in directory.glob("*/lock")))
-
-
 def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE) -> tuple[int, Any]:
     """Send one request; return the response's status and JSON.
 

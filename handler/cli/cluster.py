@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ def status(state: State = None, json: AsJson = False) -> None:
 
     Of a worker of several shards, with the directory that has the state of all: one line for each of them.
     """
-    from handler.cli.client import shards_below
+    from handler.cli.shards import shards_below
 
     shards = shards_below(directory(state))
     if shards:
@@ -61,15 +60,12 @@ def status(state: State = None, json: AsJson = False) -> None:
 
 def _asked(state: Path) -> dict[str, Any]:
     """Return what the worker of one shard says; of one that does not answer, why."""
-    from handler.cli.client import NotReachable, ask, question
+    from handler.cli.shards import answer_of
 
-    try:
-        code, answer = ask(state / "trimtab.sock", question("cluster"))
-    except NotReachable as error:
-        return {"shard": state.name, "error": str(error)}
-    if code != HTTPStatus.OK or "worker" not in answer:
-        return {"shard": state.name, "error": answer.get("error", f"the worker answered {code}: see its log")}
-    return {"shard": state.name, **answer}
+    answer, problem = answer_of(state, "cluster")
+    if not problem and not answer["worker"]:
+        problem = "this daemon is no worker: it runs without --worker"
+    return {"shard": state.name, **({"error": problem} if problem else answer)}
 
 
 def _show_shards(shards: Sequence[Mapping[str, Any]], *, json: bool) -> None:

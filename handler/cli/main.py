@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlencode
 
@@ -42,6 +43,7 @@ from handler.cli.snapshot import plan, snapshot
 from handler.cli.store import backup, restore, store
 from handler.cli.terminal import (
     DONE,
+    PROBLEMS,
     USAGE,
     AsJson,
     Group,
@@ -50,12 +52,14 @@ from handler.cli.terminal import (
     Until,
     act,
     asked_instant,
+    directory,
     fail,
     get,
     instant,
     lines,
     outcome,
     perform,
+    print_json,
     read,
     resize,
     show,
@@ -169,12 +173,36 @@ def status(
     state: State = None,
     json: AsJson = False,
 ) -> None:
-    """Show every group in a line, or one group with its members."""
+    """Show every group in a line, or one group with its members; of a worker of several shards, those of all."""
+    from handler.cli.shards import shards_below
+
+    shards = () if group else shards_below(directory(state))
+    if shards:
+        _show_groups_of(shards, json=json)
+        return
     parts = ("groups", group) if group else ("groups",)
     answer = read(state, json, *parts)
     from handler.cli.tables import group_page, groups_table
 
     show(group_page(answer) if group else groups_table(answer, get(state, json, "endpoints")))
+
+
+def _show_groups_of(shards: Sequence[Path], *, json: bool) -> None:
+    """Show the groups of each shard. Exits with a problem if one does not answer."""
+    from handler.cli.shards import answer_of
+    from handler.cli.tables import groups_table
+
+    found = {shard: answer_of(shard, "groups") for shard in shards}
+    wrong = {shard.name: problem for shard, (_, problem) in found.items() if problem}
+    if json:
+        print_json([{"shard": shard.name, **each} for shard, (groups, _) in found.items() for each in groups or ()])
+    for shard, (groups, problem) in found.items():
+        if not json and not problem:
+            endpoints, _ = answer_of(shard, "endpoints")
+            lines([f"{shard.name}:"])
+            show(groups_table(groups, endpoints or ()))
+    lines([f"{shard}: {problem}" for shard, problem in wrong.items()], err=True)
+    raise typer.Exit(PROBLEMS if wrong else DONE)
 
 
 @app.command()

@@ -71,13 +71,17 @@ def _answer(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON fro
     """Return the daemon's answer, or ``None``: a shell shows no errors while a person types."""
     import os
 
+    from config.errors import Refused
     from config.settings import state_directory
     from handler.cli import client
+    from handler.cli.shards import answer_of, shards_below, socket_for
 
     chosen = ctx.params.get("state")
-    socket = (Path(chosen) if chosen else state_directory(os.environ)) / "trimtab.sock"
+    state, call = Path(chosen) if chosen else state_directory(os.environ), client.question(*parts)
+    if parts == ("groups",) and (shards := shards_below(state)):
+        return [group for shard in shards for group in answer_of(shard, "groups")[0] or ()]
     try:
-        _, answer = client.ask(socket, client.question(*parts), within=_PATIENCE)
-    except (client.NotReachable, OSError):
+        _, answer = client.ask(socket_for(state, call), call, within=_PATIENCE)
+    except (client.NotReachable, Refused, OSError):
         return None
     return answer

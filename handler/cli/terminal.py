@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from config.errors import TrimtabError
+from config.errors import Refused, TrimtabError
 from config.units import GroupId
 from handler.cli.names import group_names, member_names
 from handler.cli.progress import waiting
@@ -112,17 +112,15 @@ def send(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, A
 
 def _sent(state: Path | None, json: bool, call: OperationRequest) -> tuple[int, Any]:
     from handler.cli import client
+    from handler.cli.shards import socket_for
 
-    own = directory(state)
-    shards = client.shards_below(own)
-    if shards:
-        names = ", ".join(shard.name for shard in shards)
-        fail(f"{own} has the state of several shards ({names}): say which, as in --state {shards[0]}", USAGE, json=json)
     try:
         with waiting("waiting for the daemon"):
-            return client.ask(own / "trimtab.sock", call)
+            return client.ask(socket_for(directory(state), call), call)
     except client.NotReachable as error:
         fail(str(error), NOT_REACHABLE, json=json)
+    except Refused as error:
+        fail(str(error), USAGE, json=json)
 
 
 def _refuse_failure(code: int, answer: Any, *, json: bool) -> None:  # noqa: ANN401  # JSON from the daemon

@@ -27,6 +27,7 @@ clouds:
 profiles: {web: {cloud: one, template: web, networks: [tier]}}
 groups:
   web: {profile: web, min: 1, max: 60, interval: 1s, drain: 0s, budget: {outstanding: 200, per_hour: 9000}}
+  of-%s: {profile: web, min: 0, max: 9, interval: 12s}
 """
 
 
@@ -174,7 +175,7 @@ def a_bed_of(*shards: str) -> Iterator[ShardsBed]:
         files = {}
         for shard, wire in wires.items():
             server.create(shard)
-            files[shard] = _MODEL % (server.place(shard).url, stack.enter_context(wire.serving()))
+            files[shard] = _MODEL % (server.place(shard).url, stack.enter_context(wire.serving()), shard)
         bed = ShardsBed(server, place, wires, files)
         stack.callback(bed.clear)
         yield bed

@@ -138,16 +138,32 @@ def most(worker: ShardedWorker, shard: str) -> int:
 
 
 @pytest.mark.real("postgres")
-def test_a_command_for_a_group_is_told_to_name_its_shard_and_every_worker_shows_all_of_them(bed: ShardsBed) -> None:
-    worker = a_holder(bed)
-    refused = typed("status", "--state", str(worker.state))
-    assert (refused.code, f"(north, south, west): say which, as in --state {worker.state}/north" in refused.err) == (
-        2,
-        True,
-    )
-    shown = typed("cluster", "status", "--state", str(worker.state))
+def test_a_command_goes_to_the_shard_that_has_its_group_and_is_told_to_name_one_of_several(bed: ShardsBed) -> None:
+    state = str(a_holder(bed).state)
+    assert typed("scale", "of-south", "2", "--state", state).code == 0
+    assert bed.shard("south").group("of-south")["desired"] == 2
+    assert typed("scale", "of-south", "0", "--state", state).code == 0
+    for command, words in (
+        (("why", "web"), f"north and south and west have a group web: say which, as in --state {state}/north"),
+        (("why", "none"), "no shard that answers has a group none (north, south, west)"),
+        (("garbage",), f"(north, south, west): say which, as in --state {state}/north"),
+    ):
+        refused = typed(*command, "--state", state)
+        assert (refused.code, words in refused.err) == (2, True), refused
+
+
+@pytest.mark.real("postgres")
+def test_every_worker_shows_the_groups_and_the_leases_of_all_shards(bed: ShardsBed) -> None:
+    state = str(a_holder(bed).state)
+    shown = typed("cluster", "status", "--state", state)
     assert shown.code == 0
     assert [line.split()[:2] for line in shown.out.splitlines()[1:4]] == sorted(map(list, bed.holders().items()))
+    groups = typed("status", "--state", state, "--json").json
+    assert [(each["shard"], each["group"]) for each in groups if each["group"] != "web"] == [
+        (shard, f"of-{shard}") for shard in SHARDS
+    ]
+    words = typed("status", "--state", state).out
+    assert [line for line in words.splitlines() if line.endswith(":")] == [f"{shard}:" for shard in SHARDS]
 
 
 @pytest.mark.real("postgres")
