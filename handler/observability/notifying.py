@@ -11,7 +11,8 @@ another, in the order of storing, and a target that hangs delays no other target
 
 A change of size is on disk, in the group's history, before anything hears of it. Its notice is made from that line, and
 stored as any other. So a daemon that is killed between the two makes it at the next start, from what the history has
-after the last decision with a notice. A group that never had one begins with the decisions after the start.
+after the last decision with a notice. A group that never had one begins with the decisions after the start; so does
+one that the file told to send no more of them meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from functools import partial
 from typing import Protocol
 
 from config.errors import StoreError
-from config.model.observability import NotifyTarget
+from config.model.observability import Notify, NotifyTarget
 from config.units import GroupId, Instant, Seconds
 from handler import logs
 from handler.observability.notification_sender import UndeliveredNotice
@@ -106,6 +107,8 @@ class Notifier:
         self._filed_until: dict[GroupId, Instant] = {}
         """When each group made the latest decision that is filed, or is not to be."""
         self._since = clock()
+        self._declared: Mapping[GroupId, Notify | None] = {}
+        """What the file said of each group when the store was last made to follow it."""
         self._lanes: dict[NotifyTarget, asyncio.Task[None]] = {}
         self._waits: dict[NotifyTarget, Instant] = {}
         self._guards: dict[NotifyTarget, Guard] = {}
@@ -196,6 +199,7 @@ class Notifier:
         Raises:
             StoreError: the store cannot be read or written; the next round tries again.
         """
+        await self._follow_file()
         await self._file()
         await self._file_decisions()
         now = self._clock()
@@ -219,6 +223,32 @@ class Notifier:
             self._wake.clear()
             await guard.run(self.round)
             await until_set(self._wake, _LOOK)
+
+    async def _follow_file(self) -> None:
+        """Have stored notices go where the file says now, and end the decisions of groups that send them no longer.
+
+        A notice that waits for another target than the one that it goes to would be read again and again in vain. One
+        that is just being sent stays where it is until that has ended: it would be sent twice.
+        """
+        declared = {group: runtime.definition.group.notify for group, runtime in self._runtimes.items()}
+        if declared == self._declared:
+            return
+        stored = await asyncio.to_thread(self._store.waiting_targets)
+        strays = [
+            (group, target, notify.target)
+            for group, target in stored
+            if (notify := declared.get(group)) is not None and notify.target != target
+        ]
+        busy = {group for group, before, _ in strays if before in self._lanes}
+        moved = {group: after for group, _, after in strays if group not in busy}
+        if moved:
+            await asyncio.to_thread(self._store.redirect_notices, moved)
+        last = await asyncio.to_thread(self._store.last_decision_notices)
+        ended = [group for group in last if group in declared and not _sends_decisions(declared[group])]
+        if ended:
+            await asyncio.to_thread(self._store.end_decision_notices, ended)
+            self._filed_until |= dict.fromkeys(ended, self._clock())
+        self._declared = {} if busy else declared
 
     async def _file(self) -> None:
         news = dict(self._news)
@@ -319,6 +349,10 @@ class Notifier:
             say("notice_given_up", attempts=filed.attempts + 1, because=tried.because)
         elif not filed.attempts:
             say("notice_failed", because=tried.because)
+
+
+def _sends_decisions(notify: Notify | None) -> bool:
+    return notify is not None and notify.decisions
 
 
 def _is_change(event: Event) -> bool:

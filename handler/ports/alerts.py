@@ -143,6 +143,18 @@ class OutsideStore(Protocol):
         """Return when each existing group made the decision of its last notice of one; retention keeps that."""
         ...
 
+    def waiting_targets(self) -> Sequence[tuple[GroupId, NotifyTarget]]:
+        """Return where notices that wait to be sent would go: each target of each group once."""
+        ...
+
+    def redirect_notices(self, targets: Mapping[GroupId, NotifyTarget]) -> None:
+        """Have the notices of these groups that wait go to other targets, in one transaction."""
+        ...
+
+    def end_decision_notices(self, groups: Sequence[GroupId]) -> None:
+        """Let go of the last decisions of groups that send them no longer; those that wait are still sent."""
+        ...
+
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
         """Return the oldest notices that are due, in the order of storing; none for the targets in ``besides``.
 

@@ -108,6 +108,19 @@ class AlertRows(StoreSession):
         with self._snapshot() as connection:
             return outbox.read_last_decided(connection)
 
+    def waiting_targets(self) -> Sequence[tuple[GroupId, NotifyTarget]]:
+        """Return where notices that wait to be sent would go: each target of each group once."""
+        with self._snapshot() as connection:
+            return outbox.read_waiting_targets(connection)
+
+    def redirect_notices(self, targets: Mapping[GroupId, NotifyTarget]) -> None:
+        """Have the notices of these groups that wait go to other targets, in one transaction."""
+        self._writer.do(lambda connection: outbox.write_targets(connection, targets))
+
+    def end_decision_notices(self, groups: Sequence[GroupId]) -> None:
+        """Let go of the last decisions of groups that send them no longer; those that wait are still sent."""
+        self._writer.do(lambda connection: outbox.end_decisions(connection, groups))
+
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
         """Return the oldest due notices, in the order of writing; none for the targets in ``besides``."""
         with self._snapshot() as connection:

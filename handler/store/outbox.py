@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from config.model.observability import NotifyTarget
 from config.units import GroupId, Instant
@@ -17,7 +17,14 @@ from handler.store.schema import groups, notes, notices
 from handler.store.upserts import insert_or_ignore
 
 _FILE = insert_or_ignore(notices)
-_TROUBLE, _DECISION = "trouble", "decision"
+_TROUBLE, _DECISION, _ENDED = "trouble", "decision", "ended"
+"""``ended``: a decision of a group that was to send no more of them. Its later ones do not go on from there."""
+_REDIRECT = (
+    update(notices)
+    .where(notices.c.group == bindparam("of_group"), notices.c.next_at.is_not(None))
+    .values(target=bindparam("to_target", type_=notices.c.target.type))
+)
+_END = update(notices).where(notices.c.group == bindparam("of_group"), notices.c.kind == _DECISION).values(kind=_ENDED)
 
 
 def write_notices(connection: Connection, filed: Sequence[Filed]) -> None:
@@ -53,6 +60,25 @@ def _last(connection: Connection, kind: str) -> Sequence[News]:
     newest = select(func.max(notices.c.number)).where(notices.c.kind == kind).group_by(notices.c.group)
     wanted = select(notices.c.notice).where(notices.c.number.in_(newest), notices.c.group.in_(select(groups.c.id)))
     return connection.execute(wanted.order_by(notices.c.group)).scalars().all()
+
+
+def read_waiting_targets(connection: Connection) -> Sequence[tuple[GroupId, NotifyTarget]]:
+    """Read where unsent notices would go: each target of each group once."""
+    wanted = select(notices.c.group, notices.c.target).where(notices.c.next_at.is_not(None)).distinct()
+    return [(row.group, row.target) for row in connection.execute(wanted)]
+
+
+def write_targets(connection: Connection, targets: Mapping[GroupId, NotifyTarget]) -> None:
+    """Write another target to the unsent notices of each of these groups."""
+    rows = [{"of_group": group, "to_target": target} for group, target in targets.items()]
+    if rows:
+        connection.execute(_REDIRECT, rows)
+
+
+def end_decisions(connection: Connection, groups: Sequence[GroupId]) -> None:
+    """Have no decision of these groups be their last."""
+    if groups:
+        connection.execute(_END, [{"of_group": group} for group in groups])
 
 
 def read_due(connection: Connection, now: Instant, limit: int, besides: Sequence[NotifyTarget]) -> tuple[Filed, ...]:

@@ -70,6 +70,7 @@ class MemoryStore(MemoryUsers):
     webhooks: dict[HookId, StoredHook] = field(default_factory=dict)
     first_deliveries: dict[tuple[GroupId, AlertId, str, Instant, AlertStatus], Delivery] = field(default_factory=dict)
     outbox: dict[str, tuple[Filed, Instant | None]] = field(default_factory=dict)
+    ended_decisions: set[str] = field(default_factory=set)
     """What is to be told, and when to try; ``None``: no more."""
     paused: FleetPause | None = None
     claimed: Claim | None = None
@@ -342,8 +343,23 @@ class MemoryStore(MemoryUsers):
         return tuple(last[group] for group in sorted(last) if group in self.kept)
 
     def last_decision_notices(self) -> Mapping[GroupId, Instant]:
-        found = [filed.notice for filed, _ in self.outbox.values()]
-        return {each.group: each.at for each in found if isinstance(each, DecisionNotice) and each.group in self.kept}
+        filed = [filed.notice for filed, _ in self.outbox.values() if filed.notice.id not in self.ended_decisions]
+        return {each.group: each.at for each in filed if isinstance(each, DecisionNotice) and each.group in self.kept}
+
+    def waiting_targets(self) -> Sequence[tuple[GroupId, NotifyTarget]]:
+        open_ = [filed for filed, next_at in self.outbox.values() if next_at is not None]
+        return tuple({(filed.notice.group, filed.target): None for filed in open_})
+
+    def redirect_notices(self, targets: Mapping[GroupId, NotifyTarget]) -> None:
+        with self._write("redirect notices"):
+            for notice, (filed, next_at) in self.outbox.items():
+                if next_at is not None and filed.notice.group in targets:
+                    self.outbox[notice] = (replace(filed, target=targets[filed.notice.group]), next_at)
+
+    def end_decision_notices(self, groups: Sequence[GroupId]) -> None:
+        with self._write("end decision notices"):
+            of_these = (filed.notice for filed, _ in self.outbox.values() if filed.notice.group in groups)
+            self.ended_decisions |= {notice.id for notice in of_these if isinstance(notice, DecisionNotice)}
 
     def due_notices(self, now: Instant, limit: int, *, besides: Sequence[NotifyTarget] = ()) -> tuple[Filed, ...]:
         open_ = [(filed, next_at) for filed, next_at in self.outbox.values() if next_at is not None]

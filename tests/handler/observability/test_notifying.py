@@ -11,8 +11,9 @@ import pytest
 
 from config.errors import StoreError
 from config.model.access import SecretRef
-from config.model.observability import NotifyTarget, NotifyUrl
+from config.model.observability import NotifySlack, NotifyTarget, NotifyUrl
 from config.units import GroupId, Instant, Moment, Monotonic
+from handler.observability import notifying
 from handler.observability.notification_sender import NotificationSender, UndeliveredNotice
 from handler.observability.notifying import Notifier
 from handler.planning.status import GroupCondition
@@ -32,6 +33,7 @@ DOWN = UndeliveredNotice(because="Connection refused", befalls_all=True)
 REFUSED = UndeliveredNotice(because="answered 422", befalls_all=False)
 WEB = GroupId("web")
 OTHER = NotifyUrl(url="https://pager.example.org/", secret=SecretRef(env="KEY"))
+SLACK = NotifySlack(url=SecretRef(env="SLACK"))
 
 
 @dataclass
@@ -452,6 +454,55 @@ def test_a_server_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     assert [got.headers["X-Trimtab-Id"] for got in receiver.got] == ["worker.1700000000000.error.entered"]
 
 
+def test_notices_of_a_target_that_the_file_no_longer_names_keep_no_others_waiting(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        assert isinstance(daemon.notification_sender, ScriptedSender)
+        daemon.notification_sender.answers = [DOWN]
+        for name, target in (("web", OTHER), ("mail", OTHER), ("worker", SLACK)):
+            daemon.runtimes[GroupId(name)] = a_runtime(name, target)
+        await daemon.rounds()
+
+    monkeypatch.setattr(notifying, "_BATCH", 1)
+    daemon.store.file_notices(tuple(a_filed(a_notice(name)) for name in ("web", "mail", "worker")))
+    asyncio.run(run())
+    assert daemon.notification_sender.tried == [(OTHER, ENTERED), (SLACK, "worker.1700000000000.error.entered")]
+
+
+def test_notices_wait_for_the_target_that_the_file_names_and_not_for_the_one_before(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        assert isinstance(daemon.notification_sender, ScriptedSender)
+        daemon.notification_sender.answers = [DOWN]
+        await daemon.rounds(1)
+        daemon.runtimes[GroupId("worker")] = a_runtime("worker", OTHER)
+        await daemon.rounds(2)
+
+    monkeypatch.setattr(notifying, "_BATCH", 1)
+    daemon.store.file_notices((a_filed(a_notice()), a_filed(a_notice("worker"))))
+    asyncio.run(run())
+    assert daemon.notification_sender.tried == [(PAGER, ENTERED), (OTHER, "worker.1700000000000.error.entered")]
+
+
+def test_a_notice_that_is_just_being_sent_is_not_sent_to_the_target_that_the_file_names_now(daemon: Daemon) -> None:
+    async def run() -> None:
+        assert isinstance(daemon.notification_sender, ScriptedSender)
+        daemon.notification_sender.hold = asyncio.Event()
+        daemon.runtimes[WEB] = a_runtime("web", OTHER)
+        daemon.saw(GroupCondition.ERROR)
+        await daemon.notifier.round()
+        daemon.runtimes[WEB] = a_runtime("web", PAGER)
+        for _ in range(3):
+            await daemon.notifier.round()
+        daemon.notification_sender.hold.set()
+        await daemon.rounds()
+
+    asyncio.run(run())
+    assert daemon.notification_sender.tried == [(OTHER, ENTERED)]
+
+
 # Decisions
 
 
@@ -565,3 +616,24 @@ def test_a_decision_that_does_not_arrive_is_tried_again_before_later_ones(daemon
     asyncio.run(run())
     first, second = "web.1700000001000.desired.5", "web.1700000002000.desired.6"
     assert daemon.notification_sender.ids == [first, first, second]
+
+
+def test_decisions_from_while_the_file_switched_them_off_are_sent_after_no_restart(daemon: Daemon) -> None:
+    async def run() -> None:
+        sends_decisions(daemon)
+        decides(daemon, (3, 5))
+        await daemon.rounds()
+        sends_decisions(daemon, on=False)
+        await daemon.rounds()
+        decides(daemon, (5, 6), later=1e6)
+        await daemon.rounds()
+        sends_decisions(daemon)
+        again = daemon.restarted()
+        await again.notifier.recall()
+        await again.rounds()
+        decides(again, (6, 7))
+        await again.rounds()
+        again.store.close()
+
+    asyncio.run(run())
+    assert [each.rpartition(".")[2] for each in daemon.notification_sender.ids] == ["5", "7"]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from operator import itemgetter
+
 import pytest
 from sqlalchemy import select
 
@@ -67,6 +69,17 @@ def test_of_a_group_that_waits_for_another_attempt_nothing_overtakes(store):
     due = store.due_notices(at(100), 10)
     assert [filed.notice for filed in due] == [FIRST.notice, OTHER.notice, OVER.notice]
     assert [filed.attempts for filed in due] == [1, 0, 0]
+
+
+def test_notices_that_wait_follow_their_group_to_another_target(store):
+    sent = a_filed(a_notice(since=9))
+    for filed in (FIRST, OTHER, OVER, sent):
+        store.file_notices((filed,))
+    store.notice_tried(sent.notice.id, delivered(at(10)))
+    assert sorted(store.waiting_targets(), key=itemgetter(0)) == [(WEB, PAGER), ("worker", HOOK)]
+    store.redirect_notices({WEB: HOOK})
+    assert store.due_notices(at(60), 10, besides=(HOOK,)) == ()
+    assert [filed.target for filed in store.due_notices(at(60), 10)] == [HOOK] * 3
 
 
 def test_filing_decides_the_order_though_the_clock_went_back(store):
@@ -159,3 +172,14 @@ def test_a_decision_that_is_delivered_is_no_second_line_of_history_and_one_that_
     store.notice_tried(second.notice.id, Tried(at=at(9), delivered=False, because="no answer"))
     notes = store.history(WEB, before=None, limit=10, kinds={EventKind.NOTE})
     assert [event.message for event in notes if event.name != "declared"] == ["decided 4 → 7: no answer"]
+
+
+def test_decisions_of_a_group_that_sends_them_no_longer_are_still_due_but_are_not_its_last(store):
+    sent, waiting = a_filed(a_decision(sent=5)), a_filed(a_decision(sent=6, to=7))
+    store.file_notices((sent, waiting, a_filed(a_decision("worker", sent=7))))
+    store.notice_tried(sent.notice.id, delivered(at(8)))
+    store.end_decision_notices((WEB,))
+    assert store.last_decision_notices() == {"worker": at(7)}
+    assert waiting in store.due_notices(at(60), 10)
+    store.prune(before=at(30 * DAY), bytes_at_most=1 << 30)
+    assert store.last_decision_notices() == {"worker": at(7)}
