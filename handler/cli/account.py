@@ -9,7 +9,7 @@ import typer
 from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.cli.commands import Program
 from handler.cli.names import account_names, domain_names
-from handler.cli.terminal import AsJson, State, act, lines, read, show, words_of
+from handler.cli.terminal import USAGE, AsJson, State, act, fail, lines, perform, read, show, words_of
 
 account = Program("Accounts: what users and declarations over the API belong to, with quotas.")
 domain = Program("Domains: a tree that accounts are in.")
@@ -22,6 +22,12 @@ _USES = "What of account root's it may name, such as profiles.web,balancers.edge
 Members = Annotated[
     int | None, typer.Option(min=0, help="The most that the max of its groups may add up to; default: any number.")
 ]
+NewGroups = Annotated[int | None, typer.Option("--groups", min=0, help="The most groups that it may declare.")]
+NewMembers = Annotated[
+    int | None, typer.Option("--members", min=0, help="The most that the max of its groups may add up to.")
+]
+AnyGroups = Annotated[bool, typer.Option("--any-groups", help="It may declare any number of groups.")]
+AnyMembers = Annotated[bool, typer.Option("--any-members", help="The max of its groups may add up to any number.")]
 
 
 @account.command("add")
@@ -63,14 +69,26 @@ def show_(name: Known, state: State = None, json: AsJson = False) -> None:
 
 
 @account.command("quota")
-def quota(
-    name: Known, groups: Groups = None, members: Members = None, state: State = None, json: AsJson = False
+def quota(  # noqa: PLR0913, PLR0917  # an option each
+    name: Known,
+    groups: NewGroups = None,
+    members: NewMembers = None,
+    any_groups: AnyGroups = False,
+    any_members: AnyMembers = False,
+    state: State = None,
+    json: AsJson = False,
 ) -> None:
-    """Change how much an account may declare; what is left out is not bounded."""
+    """Change how much an account may declare; a limit that is left out stays."""
     from handler.operations.account_operations import SetQuota
 
-    given = SetQuota(account=AccountId(name), max_groups=groups, max_members=members)
-    act(state, json, given, message=f"{name}: groups: {_bound(groups)}; members: {_bound(members)}")
+    limits = {
+        **_limit("groups", groups, lifted=any_groups, json=json),
+        **_limit("members", members, lifted=any_members, json=json),
+    }
+    if not limits:
+        fail("give a limit: --groups or --members, or lift one with --any-groups or --any-members", USAGE, json=json)
+    after = perform(state, json, SetQuota(account=AccountId(name), **limits))["quota"]
+    typer.echo(f"{name}: groups: {_bound(after['groups'])}; members: {_bound(after['members'])}")
 
 
 @account.command("uses")
@@ -139,6 +157,13 @@ def _words(account: dict[str, Any]) -> list[str]:
         f"  members  {account['used']['members']} (the sum of max), {_bound(account['quota']['members'])}",
         f"  may use  {', '.join(account['uses']) or 'nothing of the file'}",
     ]
+
+
+def _limit(of: str, number: int | None, *, lifted: bool, json: bool) -> dict[str, int | None]:
+    """Return the field of a limit that is given or lifted; none of one that stays. Exits for one that is both."""
+    if number is not None and lifted:
+        fail(f"--{of} sets a limit, and --any-{of} lifts it: leave one out", USAGE, json=json)
+    return {f"max_{of}": number} if lifted or number is not None else {}
 
 
 def _bound(number: int | None) -> str:

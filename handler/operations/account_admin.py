@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -91,10 +91,10 @@ class AccountAdmin:
             offered = await asyncio.to_thread(self._offered, uses)
             return self._placed(await self._known.add(id, domain, quota, offered))
 
-    async def set_quota(self, id: AccountId, quota: AccountQuota) -> PlacedAccount:
-        """Change how much an account may declare. Raises as `add_domain`."""
+    async def set_quota(self, id: AccountId, changed: Callable[[AccountQuota], AccountQuota]) -> PlacedAccount:
+        """Change how much an account may declare: ``changed`` of what it may now. Raises as `add_domain`."""
         self.account(id)
-        return self._placed(await self._known.set_quota(id, quota))
+        return self._placed(await self._known.set_quota(id, changed))
 
     async def set_uses(self, id: AccountId, uses: Collection[str]) -> PlacedAccount:
         """Change what of the root account's an account may name in its declarations.

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, Len
 from config.units import ROOT_DOMAIN, AccountId, DomainId
 from handler.identity.accounts import AccountQuota
 from handler.identity.rights import Verb
-from handler.operations.address import ABOUT, installation, over
+from handler.operations.address import ABOUT, STAYS, installation, over
 
 if TYPE_CHECKING:
     from handler.identity.actors import Actor
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 NewAccount = Annotated[AccountId, Len(1, 64)]
 NewDomain = Annotated[DomainId, Len(1, 64)]
 AtMost = Annotated[int, Ge(0), Le(1_000_000)] | None
+LIMIT_STAYS = -1
+"""A limit of a quota that a change leaves as it is."""
 Uses = Annotated[tuple[Annotated[str, Len(1, 200)], ...], Len(0, 1000)]
 _USES = {ABOUT: "What of account root's it may name, as profiles.web; with what that needs."}
 _GROUPS = {ABOUT: "The most groups that it may declare; null: any number."}
 _MEMBERS = {ABOUT: "The most that the max of its groups may add up to; null: any number."}
+_LEFT_OUT = "Left out: as before."
 
 
 @over("POST", "/domains", "add_domain", verb=Verb.USERS, on=installation, body="DomainBody", tag="users", status=201)
@@ -66,18 +69,22 @@ class AddAccount:
 
 @over("PUT", "/accounts/{account}/quota", "set_quota", verb=Verb.USERS, on=installation, body="QuotaBody", tag="users")
 class SetQuota:
-    """Change how much an account may declare; what it has already stays."""
+    """Change how much an account may declare; what it has already stays, and so does a limit that is left out."""
 
     account: AccountId
-    max_groups: AtMost = field(default=None, metadata=_GROUPS)
-    max_members: AtMost = field(default=None, metadata=_MEMBERS)
+    max_groups: AtMost = field(default=LIMIT_STAYS, metadata={ABOUT: f"{_GROUPS[ABOUT]} {_LEFT_OUT}", STAYS: True})
+    max_members: AtMost = field(default=LIMIT_STAYS, metadata={ABOUT: f"{_MEMBERS[ABOUT]} {_LEFT_OUT}", STAYS: True})
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         before = operations.accounts.account(self.account).account.quota
-        changed = await operations.accounts.set_quota(
-            self.account, AccountQuota(groups=self.max_groups, members=self.max_members)
-        )
+        changed = await operations.accounts.set_quota(self.account, self._changed)
         return {**shown_account(changed), "before": {"groups": before.groups, "members": before.members}}
+
+    def _changed(self, before: AccountQuota) -> AccountQuota:
+        return AccountQuota(
+            groups=before.groups if self.max_groups == LIMIT_STAYS else self.max_groups,
+            members=before.members if self.max_members == LIMIT_STAYS else self.max_members,
+        )
 
 
 @over("PUT", "/accounts/{account}/uses", "set_uses", verb=Verb.USERS, on=installation, body="UsesBody", tag="users")

@@ -126,20 +126,22 @@ class KnownAccounts:
         logs.say("account_added", account=id, domain=domain)
         return made
 
-    async def set_quota(self, id: AccountId, quota: AccountQuota) -> Account:
-        """Change how much an account may declare.
+    async def set_quota(self, id: AccountId, changed: Callable[[AccountQuota], AccountQuota]) -> Account:
+        """Change how much an account may declare; ``changed`` returns the quota after the one before.
 
         Raises:
             Refused: there is none, or it is the installation's own.
             StoreError: it could not be written.
         """
         async with self._turn:
-            changed = replace(self.account(id), quota=quota)
+            before = self.account(id)
             if id == ROOT_ACCOUNT:
                 raise Refused(f"account {id} has what the file declares: it has no quota")
-            await self._save(changed)
+            quota = changed(before.quota)
+            after = replace(before, quota=quota)
+            await self._save(after)
         logs.say("account_quota", account=id, groups=quota.groups, members=quota.members)
-        return changed
+        return after
 
     async def set_uses(self, id: AccountId, uses: tuple[str, ...]) -> Account:
         """Change what of the root account's an account may name. Raises as `set_quota`."""

@@ -207,3 +207,20 @@ def test_an_account_of_another_domain_has_users_of_its_own_who_see_nothing_of_th
     assert (accounts["books"]["path"], accounts["books"]["quota"]) == ("ROOT/shops", {"groups": 3, "members": None})
     assert [each["account"] for each in fresh.ask("GET", f"{API}/accounts", bearer=bearer).json] == ["books"]
     assert "users: ada-" in fresh.trimtab("account", "delete", "books").err
+
+
+def test_a_limit_of_a_quota_that_is_named_changes_and_the_other_stays(fresh: Daemon) -> None:
+    def after(*words: str) -> dict[str, int | None]:
+        changed = fresh.trimtab("account", "quota", "books", *words)
+        assert changed.code == 0, changed
+        return fresh.json("account", "show", "books")["quota"]
+
+    assert fresh.trimtab("account", "add", "books", "--groups", "3", "--members", "40").code == 0
+    assert after("--groups", "8") == {"groups": 8, "members": 40}
+    assert after("--members", "60") == {"groups": 8, "members": 60}
+    assert after("--any-members") == {"groups": 8, "members": None}
+    assert after("--any-groups", "--members", "0") == {"groups": None, "members": 0}
+    for unclear in ((), ("--groups", "1", "--any-groups"), ("--members", "1", "--any-members")):
+        assert fresh.trimtab("account", "quota", "books", *unclear).code == 2, unclear
+    said = fresh.trimtab("account", "quota", "books", "--groups", "5").out
+    assert said == "books: groups: at most 5; members: at most 0\n"

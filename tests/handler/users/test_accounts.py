@@ -79,7 +79,7 @@ def test_what_was_made_is_there_after_a_restart_with_the_same_uuids() -> None:
         (lambda it: it.accounts.delete_domain(ROOT_DOMAIN), "root of the tree"),
         (lambda it: it.accounts.delete(ROOT_ACCOUNT, lambda: ""), "it stays"),
         (lambda it: it.accounts.delete(BOOKS, lambda: "users: bob"), "books has users: bob"),
-        (lambda it: it.accounts.set_quota(ROOT_ACCOUNT, AccountQuota(groups=1)), "it has no quota"),
+        (lambda it: it.accounts.set_quota(ROOT_ACCOUNT, lambda _: AccountQuota(groups=1)), "it has no quota"),
         (lambda it: it.users.add("eve", UserRole.VIEWER, None, AccountId("none")), "no account none"),
     ],
 )
@@ -99,7 +99,7 @@ def test_what_cannot_be_written_does_not_count() -> None:
         for act in (
             it.accounts.add(AccountId("new"), SHOPS, AccountQuota()),
             it.accounts.add_domain(DomainId("new"), SHOPS),
-            it.accounts.set_quota(BOOKS, AccountQuota()),
+            it.accounts.set_quota(BOOKS, lambda _: AccountQuota()),
             it.accounts.delete(BOOKS, lambda: ""),
         ):
             with pytest.raises(StoreError):

@@ -264,7 +264,7 @@ def test_an_account_declares_no_more_than_its_quota(tmp_path: Path, *, dry_run: 
 def test_a_quota_that_was_lowered_refuses_growth_and_nothing_else(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         tuner, group = it.books.users[UserRole.TUNER], f"/declarations/groups/{it.books.has.group}"
-        await it.up.operations.accounts.set_quota(AccountId("books"), AccountQuota(groups=0, members=1))
+        await it.up.operations.accounts.set_quota(AccountId("books"), lambda _: AccountQuota(groups=0, members=1))
         assert (await it.declare(tuner, "groups", "More", A_GROUP | {"max": 0})).status == 409
         assert (await it.ask(tuner, "PUT", group, {"declared": A_GROUP | {"max": 3}})).status == 409
         assert (await it.ask(tuner, "PUT", group, {"declared": A_GROUP | {"interval": "2h"}})).status == 200
