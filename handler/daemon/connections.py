@@ -11,9 +11,9 @@ import asyncio
 import resource
 import socket
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -200,11 +200,33 @@ class ProxiedConnection(TrackedConnection):
     peers_at_most = None
 
 
+class Connections(set[Any]):
+    """The connections of one server. While there are none, `come` waits for the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._came = asyncio.Event()
+        self._came_at: Seconds = 0.0
+
+    def add(self, connection: HttpToolsProtocol) -> None:
+        """Take in one that was accepted."""
+        if not self:
+            self._came_at = connection.loop.time()
+            self._came.set()
+        super().add(connection)
+
+    async def come(self) -> Seconds:
+        """Wait for the next; returns when it came, by the loop's clock. It may have gone meanwhile."""
+        self._came.clear()
+        await self._came.wait()
+        return self._came_at
+
+
 class ConnectionSweep:
     """Ends overdue connections of one server, and logs once when it is full and once when it is not any more."""
 
     def __init__(
-        self, connections: Iterable[object], name: str, within: Mapping[WaitPhase, Seconds | None] = WITHIN
+        self, connections: Connections, name: str, within: Mapping[WaitPhase, Seconds | None] = WITHIN
     ) -> None:
         self._connections = connections
         self._name = name
@@ -212,14 +234,16 @@ class ConnectionSweep:
         self._full = False
 
     async def run(self) -> None:
-        """Sweep until cancelled."""
+        """Sweep until cancelled, while there are connections."""
         guard, loop = Guard("sweep", listener=self._name), asyncio.get_running_loop()
-        due = loop.time()
         while True:
+            if self._connections:
+                due = loop.time() + _SWEPT_EVERY
+                await asyncio.sleep(_SWEPT_EVERY)
+            else:
+                due = await self._connections.come()
             now = loop.time()
             await guard.run(partial(self._swept, now, now - due))
-            due = loop.time() + _SWEPT_EVERY
-            await asyncio.sleep(_SWEPT_EVERY)
 
     async def _swept(self, now: Seconds, late: Seconds) -> None:
         self.sweep(now, late)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from config.units import Seconds
 from handler.cloudstack_api.service import CloudstackCommands
 from handler.daemon.certificate import ServerCertificate
 from handler.daemon.connections import ConnectionSweep, ProxiedConnection, TrackedConnection
+from handler.daemon.http_server import HttpServer
 from handler.engine.engine import Engine
 from handler.ingest.addresses import receiver_of
 from handler.ingest.alerts.receiver import AlertReceiver
@@ -43,8 +43,6 @@ _UNREAD_AT_MOST = 128 * 1024
 """Bytes of answers that the kernel keeps for a client that does not read."""
 _NAMED_OTHERWISE = frozenset({"0.0.0.0", "::", "127.0.0.1", "::1", "localhost"})  # noqa: S104  # compared, not bound
 """Addresses that stand for every one, and those of the loopback, which need the port."""
-_HANDSHAKE_WITHIN: Seconds = 5.0
-_SHUTDOWN_WITHIN: Seconds = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,44 +66,6 @@ def edge_of(app: App, protection: Protection, rates: RequestRates, clock: Callab
     """Return what lies before an application on the TCP socket."""
     encrypted = protection.certificate is not None
     return Edge(app, trusted=protection.listen.trusted, encrypted=encrypted, rates=rates, clock=clock)
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the daemon, and gives TLS handshakes little time."""
-
-    def __init__(self, config: uvicorn.Config, tls: ssl.SSLContext | None = None) -> None:
-        super().__init__(config)
-        self._tls = tls
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the sockets. A connection is ours to limit only once its handshake is over."""
-        if self._tls is None:
-            await super().startup(sockets)
-            return
-        await self.lifespan.startup()
-        config, loop = self.config, asyncio.get_running_loop()
-
-        def protocol() -> asyncio.Protocol:
-            return config.http_protocol_class(  # type: ignore[call-arg]
-                config=config, server_state=self.server_state, app_state=self.lifespan.state
-            )
-
-        self.servers = [
-            await loop.create_server(
-                protocol,
-                sock=each,
-                ssl=self._tls,
-                backlog=config.backlog,
-                ssl_handshake_timeout=_HANDSHAKE_WITHIN,
-                ssl_shutdown_timeout=_SHUTDOWN_WITHIN,
-            )
-            for each in sockets or ()
-        ]
-        self.started = True
 
 
 def bind_unix(path: Path) -> socket.socket:
@@ -218,7 +178,7 @@ async def served(  # what is served, and where
     """Serve an application on each socket while the block runs, and close both sockets."""
     kind = ProxiedConnection if protection.listen.trusted else TrackedConnection
     tls = None if protection.certificate is None else protection.certificate.context
-    servers = [(_Server(_config(over_unix)), unix), (_Server(_config(over_tcp, kind), tls), tcp)]
+    servers = [(HttpServer(_config(over_unix)), unix), (HttpServer(_config(over_tcp, kind), tls), tcp)]
     tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
     sweeps: list[asyncio.Task[None]] = []
     try:
@@ -228,13 +188,13 @@ async def served(  # what is served, and where
             await asyncio.sleep(0.01)
         for (server, listener), name in zip(servers, ("unix socket", "TCP"), strict=True):
             listener.listen(_WAITING)
-            sweeps.append(asyncio.create_task(ConnectionSweep(server.server_state.connections, name, within).run()))
+            sweeps.append(asyncio.create_task(ConnectionSweep(server.connections, name, within).run()))
         yield
     finally:
         for sweep in sweeps:
             sweep.cancel()
         for server, _ in servers:
-            server.should_exit = True
+            server.end()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 

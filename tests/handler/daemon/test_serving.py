@@ -8,7 +8,9 @@ import io
 import resource
 import socket
 import stat
+import time
 from collections.abc import Callable, Iterator
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,14 @@ from tests.support.engines import EngineBed
 from tests.support.waiting import PATIENT, scaled, until
 
 GROUPS = "/api/v1/groups"
+
+
+def test_an_answer_bears_the_second_of_its_request_however_long_none_was_asked_for(daemon: Daemon) -> None:
+    before = int(time.time())
+    answers = [daemon.ask("GET", "/healthz"), daemon.ask("GET", "/healthz", unix=True)]
+    after = time.time()
+    dates = [parsedate_to_datetime(each.headers["date"]).timestamp() for each in answers]
+    assert all(before <= date <= after for date in dates)
 
 
 @contextlib.contextmanager

@@ -211,7 +211,7 @@ def test_old_versions_of_tls_are_refused(tmp_path: Path, authority: Authority) -
 def test_a_client_that_begins_no_handshake_is_let_go(
     tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handler.daemon.serving._HANDSHAKE_WITHIN", 0.2)
+    monkeypatch.setattr("handler.daemon.http_server._HANDSHAKE_WITHIN", 0.2)
 
     def wait(port: int) -> bytes:
         with socket.create_connection(("127.0.0.1", port)) as idle:

@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import uvicorn
 from uvicorn.server import ServerState
 
-from handler.daemon.connections import PEER_CONNECTIONS, ConnectionSweep, ProxiedConnection, TrackedConnection
+from handler.daemon.connections import (
+    PEER_CONNECTIONS,
+    Connections,
+    ConnectionSweep,
+    ProxiedConnection,
+    TrackedConnection,
+)
 from handler.web.admission import READ_AT_LEAST, WITHIN, WaitPhase
+from tests.support.waiting import PATIENT
+
+CLOSING = WITHIN[WaitPhase.CLOSING] or 0.0
 
 
 class Wire:
@@ -16,7 +26,7 @@ class Wire:
         self._peer = peer
         self.unread = unread
         self.closing = closing
-        self.aborted = False
+        self.ended = asyncio.Event()
 
     def get_extra_info(self, name: str, default: object = None) -> object:
         return {"peername": (self._peer, 1234), "sockname": ("192.0.2.1", 8460)}.get(name, default)
@@ -25,10 +35,14 @@ class Wire:
         return self.unread
 
     def is_closing(self) -> bool:
-        return self.closing or self.aborted
+        return self.closing or self.ended.is_set()
 
     def abort(self) -> None:
-        self.aborted = True
+        self.ended.set()
+
+    @property
+    def aborted(self) -> bool:
+        return self.ended.is_set()
 
 
 class Loop:
@@ -44,16 +58,17 @@ class Loop:
 class Listener:
     """A server's connections, without sockets."""
 
-    def __init__(self, kind: type[TrackedConnection] = TrackedConnection) -> None:
+    def __init__(self, kind: type[TrackedConnection] = TrackedConnection, *, closing_within: float = CLOSING) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:
             raise AssertionError("no request is sent")
 
         self.loop = Loop()
         self.state = ServerState()
+        self.state.connections = connections = Connections()
         self._kind = kind
         self._config = uvicorn.Config(app, http=kind, ws="none", lifespan="off", log_config=None)
         self._config.load()
-        self._sweep = ConnectionSweep(self.state.connections, "tcp")
+        self.sweeping = ConnectionSweep(connections, "tcp", {**WITHIN, WaitPhase.CLOSING: closing_within})
 
     def accept(self, wire: Wire) -> Wire:
         self._kind(self._config, self.state, {}, self.loop).connection_made(wire)  # type: ignore[arg-type]
@@ -61,7 +76,7 @@ class Listener:
 
     def sweep(self, after: float, *, late: float = 0.0) -> None:
         self.loop.now += after
-        self._sweep.sweep(self.loop.now, late)
+        self.sweeping.sweep(self.loop.now, late)
 
 
 def connected(kind: type[TrackedConnection], *peers: str) -> list[bool]:
@@ -78,9 +93,6 @@ def test_another_machine_keeps_the_connections_that_it_has_and_gets_only_so_many
 def test_this_machine_and_a_trusted_proxy_have_no_limit_of_their_own() -> None:
     assert all(connected(TrackedConnection, *["127.0.0.1"] * (PEER_CONNECTIONS + 2)))
     assert all(connected(ProxiedConnection, *["198.51.100.7"] * (PEER_CONNECTIONS + 2)))
-
-
-CLOSING = WITHIN[WaitPhase.CLOSING] or 0.0
 
 
 def test_a_client_that_reads_a_long_answer_at_a_fair_pace_is_sent_all_of_it() -> None:
@@ -110,3 +122,19 @@ def test_a_client_is_not_blamed_for_a_while_in_which_the_daemon_itself_stood_sti
     assert not wire.aborted
     listener.sweep(after=0.5)
     assert wire.aborted
+
+
+def test_a_connection_that_comes_after_a_while_without_any_is_swept_like_others() -> None:
+    async def aborted() -> None:
+        listener = Listener(closing_within=0.0)
+        listener.loop = asyncio.get_running_loop()  # type: ignore[assignment]
+        sweeping = asyncio.create_task(listener.sweeping.run())
+        for _ in range(2):
+            await asyncio.sleep(0)  # it waits
+            wire = listener.accept(Wire("127.0.0.1", closing=True))
+            async with asyncio.timeout(PATIENT):
+                await wire.ended.wait()
+            listener.state.connections.clear()
+        sweeping.cancel()
+
+    asyncio.run(aborted())
