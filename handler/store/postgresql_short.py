@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
 
+import psycopg
 from sqlalchemy import Connection, Double, QueuePool, create_engine, func
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -13,7 +15,7 @@ from handler.store.postgresql_sessions import PostgresqlSessions, explained
 
 CLOCK = func.date_part("epoch", func.clock_timestamp(), type_=Double)
 """The database's time, in seconds since the epoch."""
-_IMPATIENT = "SET LOCAL statement_timeout = '5s'; SET LOCAL lock_timeout = '3s'"
+_IMPATIENT = "SET statement_timeout = '5s'; SET lock_timeout = '3s'"
 
 
 class ShortTransactions:
@@ -32,10 +34,10 @@ class ShortTransactions:
             idles: the session may have been lost long before its next use, so it is tried first.
         """
         self.url = url
-        sessions = PostgresqlSessions(url, password, now, of_worker=name)
+        self._sessions = PostgresqlSessions(url, password, now, of_worker=name)
         self._engine = create_engine(
             "postgresql+psycopg://",
-            creator=sessions.writing,
+            creator=self._opened,
             hide_parameters=True,
             poolclass=QueuePool,
             pool_size=1,
@@ -47,11 +49,40 @@ class ShortTransactions:
         """Run the block in a transaction. Raises `StoreError`."""
         try:
             with self._engine.begin() as connection:
-                connection.exec_driver_sql(_IMPATIENT)
                 yield connection
         except (SQLAlchemyError, OSError) as error:
+            raise explained(error, self.url) from error
+
+    def once(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
+        """Run one statement that returns rows, in a transaction of its own, prepared by the server: one round trip.
+
+        Raises:
+            StoreError: it failed; or the connection broke, and whether it was carried out is not known.
+        """
+        try:
+            with contextlib.closing(self._engine.raw_connection()) as pooled:
+                session = cast("psycopg.Connection[Any]", pooled.driver_connection)
+                try:
+                    session.autocommit = True
+                    rows = session.execute(statement, values, prepare=True).fetchall()
+                    session.autocommit = False
+                except BaseException:
+                    pooled.invalidate()
+                    raise
+                return rows
+        except (psycopg.Error, SQLAlchemyError, OSError) as error:
             raise explained(error, self.url) from error
 
     def close(self) -> None:
         """Close the sessions."""
         self._engine.dispose()
+
+    def _opened(self) -> psycopg.Connection[Any]:
+        session = self._sessions.writing()
+        try:
+            session.execute(_IMPATIENT)
+            session.commit()
+        except BaseException:
+            session.close()
+            raise
+        return session

@@ -72,13 +72,60 @@ def test_one_of_two_that_saw_the_same_row_takes_the_lease_and_epochs_rise(lease)
     assert lease.take(seen.row, B, SPAN).epoch == 2
 
 
+def shown(lease: PostgresqlLease) -> list[tuple[str, int]]:
+    return [(each.presence.name, each.presence.priority) for each in lease.look(A).workers]
+
+
 def test_workers_see_each_other_with_their_priorities_and_over_an_older_store_without(lease, server, place):
     lease.look(replace(B, priority=2))
-    assert [(each.presence.name, each.presence.priority) for each in lease.look(A).workers] == [("a", 0), ("b", 2)]
+    assert shown(lease) == [("a", 0), ("b", 2)]
+    server.execute("ALTER TABLE workers DROP COLUMN priority", place)
+    server.execute("UPDATE alembic_version SET version_num = '0055'", place)
+    of_older = lease_of(place)
+    of_older.look(replace(B, priority=2))
+    assert shown(of_older) == [("a", 0), ("b", 0)]
+    of_older.close()
+
+
+def test_a_worker_goes_by_the_tables_that_it_finds_once_another_one_migrated_the_store(lease, server, place):
     server.execute("ALTER TABLE workers DROP COLUMN priority", place)
     server.execute("UPDATE alembic_version SET version_num = '0055'", place)
     lease.look(replace(B, priority=2))
-    assert [(each.presence.name, each.presence.priority) for each in lease.look(A).workers] == [("a", 0), ("b", 0)]
+    server.execute("ALTER TABLE workers ADD COLUMN priority integer NOT NULL DEFAULT 0", place)
+    server.execute("UPDATE alembic_version SET version_num = '0056'", place)
+    lease.look(replace(B, priority=2))
+    lease.look(replace(B, priority=2))
+    assert shown(lease) == [("a", 0), ("b", 2)]
+
+
+def test_a_worker_goes_on_after_one_failed_look_over_a_store_that_was_put_back_to_an_older_release(
+    lease, server, place
+):
+    lease.look(replace(B, priority=2))
+    server.execute("ALTER TABLE workers DROP COLUMN priority", place)
+    server.execute("UPDATE alembic_version SET version_num = '0055'", place)
+    with pytest.raises(StoreError, match="priority"):
+        lease.look(A)
+    assert shown(lease) == [("a", 0), ("b", 0)]
+
+
+def test_a_worker_writes_that_it_is_there_when_that_changes_and_four_times_in_each_span(lease, server, place):
+    lease.take(lease.look(A).row, A, SPAN)
+    now = [100.0]
+    own = PostgresqlLease(place.url, lambda: None, lambda: now[0])
+
+    def writes(after: float, presence: Presence = B) -> bool:
+        server.execute("UPDATE workers SET seen_at = 0, started_at = -60 WHERE name = 'b'", place)
+        now[0] += after
+        seen = next(each for each in own.look(presence).workers if each.presence.name == "b")
+        return seen.age < SPAN and seen.presence == presence
+
+    assert [writes(1.0) for _ in range(5)] == [True, False, False, True, False]
+    assert writes(0.0, replace(B, problem="its file differs"))
+    assert lease.read().workers[-1].up > 60, "its process is the same one"
+    lease.take(lease.read().row, A, 2.0)
+    assert [writes(1.0), writes(0.4), writes(0.1), writes(0.4), writes(0.1)] == [True, False, True, False, True]
+    own.close()
 
 
 def test_taking_a_lease_ends_no_session_of_an_installation_in_another_database(lease, place, other_place):
@@ -119,9 +166,9 @@ def test_a_lease_that_is_given_back_is_free_at_once_and_only_its_holder_gives_it
 def test_every_worker_shows_where_it_is_and_why_it_cannot_take_over(lease):
     lease.look(A)
     lease.look(replace(B, problem="its file differs"))
-    shown = lease.read().workers
-    assert [each.presence for each in shown] == [A, replace(B, problem="its file differs")]
-    assert all(0 <= each.age < 60 for each in shown)
+    workers = lease.read().workers
+    assert [each.presence for each in workers] == [A, replace(B, problem="its file differs")]
+    assert all(0 <= each.age < 60 for each in workers)
 
 
 def test_a_worker_that_lost_the_lease_writes_nothing_more(place, lease):
