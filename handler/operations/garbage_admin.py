@@ -94,6 +94,8 @@ def _unfit(name: MemberName, found: GarbageReport) -> Exception:
     kinds = {item.kind for item in found.items if item.name == name}
     if GarbageKind.ABANDONED in kinds:
         return Refused(f"{name} is abandoned already")
+    if GarbageKind.DUPLICATE in kinds:
+        return Refused(f"a second machine is under the name of member {name}: delete it in the cloud, by its id")
     if GarbageKind.PART in kinds:
         return Refused(f"only parts of {name} are left: delete them in the cloud")
     if GarbageKind.REGISTRATION in kinds:

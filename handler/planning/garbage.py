@@ -13,7 +13,7 @@ from config.units import BalancerId, CloudId, GroupId, Instant, MemberName, Seco
 from handler.planning.desired import Definition
 from handler.planning.launches import LaunchId
 from handler.planning.removals import is_stuck
-from handler.planning.world import Listing, PartListing, Phase, Record, Server
+from handler.planning.world import Listing, PartListing, Phase, Record, Server, ServerState
 
 _OPEN_FOR: Seconds = 3600.0
 """How long an intent may stay open beyond its group's build timeout before it is reported."""
@@ -46,12 +46,17 @@ class GarbageKind(enum.Enum):
     """A machine of an unknown group: deleted while its members stayed, or lost with a store."""
     RETURNED = "returned"
     """A machine that was proved gone, and is listed again."""
+    DUPLICATE = "duplicate"
+    """A second machine under the name of a member."""
     ABANDONED = "abandoned"
     """A machine that a person ordered to forget: never touched again."""
     PART = "part"
     """A volume, port or address that bears our mark, of an unknown member without a machine."""
     REGISTRATION = "seat"
     """A registration on a balancer under one of our names, without a member."""
+
+
+_NEVER_ABANDONED = frozenset({GarbageKind.DUPLICATE, GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.REGISTRATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +78,8 @@ class Item:
 
     @property
     def can_be_abandoned(self) -> bool:
-        """Whether there is a machine or an intent to forget."""
-        return self.kind not in {GarbageKind.ABANDONED, GarbageKind.PART, GarbageKind.REGISTRATION}
+        """Whether there is a machine or an intent to forget. A second machine has no name of its own for that."""
+        return self.kind not in _NEVER_ABANDONED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +134,14 @@ def garbage_of(
     items = [
         *_members(known, listed, now),
         *(item for cloud, listing in listings.items() for item in _machines(known, cloud, listing)),
+        *(item for cloud, listing in listings.items() for item in _duplicates(known, cloud, listing)),
         *_vanished(known, listings, listed),
         *(item for cloud, listing in parts.items() for item in _parts(known, cloud, listing, listings.get(cloud))),
         *(item for balancer, names in registered.items() for item in _registrations(known, balancer, names, listed)),
     ]
-    return tuple(sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where)))
+    return tuple(
+        sorted(items, key=lambda item: (item.group, item.name, item.kind.value, item.where, item.server_id or ""))
+    )
 
 
 def _members(known: FleetRecords, listed: Mapping[MemberName, Server], now: Instant) -> Iterator[Item]:
@@ -174,7 +182,7 @@ def _of_record(  # what an item is made of
 
 
 def _machines(known: FleetRecords, cloud: CloudId, listing: Listing) -> Iterator[Item]:
-    for server in listing.servers:
+    for server in (*listing.servers, *listing.twins):
         launch = _ours(known, server.name)
         judged = None if launch is None else _judged(known, launch)
         if launch is not None and judged is not None:
@@ -188,6 +196,38 @@ def _machines(known: FleetRecords, cloud: CloudId, listing: Listing) -> Iterator
                 server_id=server.id,
                 raw_state=server.raw_state,
             )
+
+
+def _duplicates(known: FleetRecords, cloud: CloudId, listing: Listing) -> Iterator[Item]:
+    """Yield second machines of members on the cloud of their group: passes take the first one for the member.
+
+    Such a machine costs, and leaves with the member. A cloud that is declared twice shows one machine on both.
+    """
+    named: dict[MemberName, list[Server]] = {}
+    for server in sorted(listing.servers, key=lambda server: (server.created_at, server.id)):
+        named.setdefault(server.name, []).append(server)
+    for server in listing.twins:
+        named.setdefault(server.name, []).append(server)
+    for name, (member, *others) in named.items():
+        record = known.records.get(name)
+        if record is None or known.definitions[record.group].cloud.id != cloud:
+            continue
+        for other in others:
+            if other.state is not ServerState.DELETING:
+                yield _second(record, member, other, cloud)
+
+
+def _second(record: Record, member: Server, other: Server, cloud: CloudId) -> Item:
+    return Item(
+        kind=GarbageKind.DUPLICATE,
+        name=record.name,
+        group=record.group,
+        where=cloud,
+        since=other.created_at,
+        because=f"a second machine under this name, {member.id} is the member: delete it at the cloud, by its id",
+        server_id=other.id,
+        raw_state=other.raw_state,
+    )
 
 
 def _judged(known: FleetRecords, launch: LaunchId) -> tuple[GarbageKind, str] | None:

@@ -91,6 +91,8 @@ class Listing:
     """The listing has all entries. A partial listing proves presence, never absence."""
     because: str = ""
     """Why it is partial."""
+    twins: tuple[Server, ...] = ()
+    """Second machines under the names of ``servers``, where the cloud's driver has chosen which are the members."""
 
 
 class RegistrationState(enum.Enum):

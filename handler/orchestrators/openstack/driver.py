@@ -87,8 +87,13 @@ class OpenstackOrchestrator:
         for machine in seen.machines:
             if (mark := machine.mark) is not None and self._is_ours(mark) and wanted(mark):
                 ours.setdefault(mark.name, []).append(machine)
-        servers = tuple(self._server(name, bearing(ours[name], name)[0]) for name in sorted(ours))
-        return Listing(servers=servers, complete=not seen.because, because=seen.because)
+        named = [(name, bearing(ours[name], name)) for name in sorted(ours)]
+        return Listing(
+            servers=tuple(self._server(name, machines[0]) for name, machines in named),
+            twins=tuple(self._server(name, machine) for name, machines in named for machine in machines[1:]),
+            complete=not seen.because,
+            because=seen.because,
+        )
 
     def find(self, name: MemberName) -> Server | None:
         """Find a server; ``None`` only after a complete listing of the project: it may have been renamed."""

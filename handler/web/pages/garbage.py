@@ -20,6 +20,7 @@ _KINDS: Final = {
     GarbageKind.OPEN_INTENT: "open intent",
     GarbageKind.NO_GROUP: "no group",
     GarbageKind.RETURNED: "returned",
+    GarbageKind.DUPLICATE: "duplicate",
     GarbageKind.ABANDONED: "abandoned",
     GarbageKind.PART: "part",
     GarbageKind.REGISTRATION: "registration",

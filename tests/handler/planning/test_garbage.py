@@ -116,6 +116,28 @@ def test_a_machine_without_a_record(server: MemberName, what: FleetRecords, expe
     assert {item.since for item in items} <= {ago(3600)}
 
 
+def test_a_second_machine_under_the_name_of_a_member_is_listed_with_its_own_id() -> None:
+    member, second = a_machine(), a_machine(id="id-2", created_at=ago(60))
+    for machines in ((member, second), (second, member)):
+        (item,) = found(known(a_record(1)), *machines)
+        assert (item.name, item.kind, item.server_id, item.since) == (ONE, GarbageKind.DUPLICATE, "id-2", ago(60))
+        assert "id-1 is" in item.because
+        assert not item.can_be_abandoned
+    assert found(known(a_record(1)), member, replace(second, state=ServerState.DELETING)) == ()
+
+
+def test_a_second_machine_that_a_cloud_lists_apart_is_listed_though_it_is_older() -> None:
+    listing = Listing(servers=(a_machine(),), twins=(a_machine(id="id-2", created_at=ago(9 * HOUR)),), complete=True)
+    for what, kind in ((known(a_record(1)), GarbageKind.DUPLICATE), (known(gone=[ONE]), GarbageKind.RETURNED)):
+        items = garbage_of(what, {BOX: listing}, {}, {}, NOW)
+        assert (items[-1].kind, items[-1].server_id) == (kind, "id-2")
+
+
+def test_a_machine_on_another_cloud_is_no_second_one_of_the_member() -> None:
+    one = Listing(servers=(a_machine(),), complete=True)
+    assert garbage_of(known(a_record(1)), {BOX: one, CloudId("again"): one}, {}, {}, NOW) == ()
+
+
 @pytest.mark.parametrize(
     ("registered", "listed", "what", "expected"),
     [

@@ -252,6 +252,7 @@ def test_of_two_with_one_mark_the_one_under_its_name_is_the_member_and_both_are_
     cloud = stage.driver()
 
     assert [server.id for server in cloud.list(WEB).servers] == [member.id]
+    assert [server.id for server in cloud.list_all().twins] == [copied.id]
     cloud.destroy(name(), grace=0.0)
     cloud.destroy(name(), grace=0.0)
 
