@@ -57,7 +57,7 @@ def _having(shards: Sequence[Path], group: str) -> tuple[list[Path], list[str]]:
     having, silent = [], []
     for shard in shards:
         try:
-            code, _ = ask(shard / _SOCKET, question("groups", group, "size"))
+            code, _ = ask(shard / _SOCKET, question("groups", group))
         except NotReachable:
             silent.append(shard.name)
             continue

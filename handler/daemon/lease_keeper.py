@@ -56,9 +56,10 @@ class LeaseKeeper:
         file_problem: returns why this machine could not go on with the file in force, by the lease as it was read;
             empty: it could. It may block.
         wants_it_back: `REGAINED` after the lease was lost, this process has its priority again.
+        lost_at: when it was lost before, in this process; ``None``: it was not.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the lease, this process, its clock, and what it wants
         self,
         lease: PostgresqlLease,
         own: Presence,
@@ -67,15 +68,16 @@ class LeaseKeeper:
         file_problem: Callable[[Looked], str],
         *,
         wants_it_back: bool = False,
+        lost_at: Monotonic | None = None,
     ) -> None:
         self._lease = lease
-        self._own = own
+        self._own = own if lost_at is None else replace(own, priority=0)
         self._span = span
         self._steady = steady
         self._file_problem = file_problem
         self._priority = own.priority
         self._wants_it_back = wants_it_back
-        self._regains_at = Monotonic(math.inf)
+        self._regains_at = Monotonic(math.inf if lost_at is None else lost_at + REGAINED)
         """When it has its priority again."""
         self._state: OwnLease | ObservedLease | None = None
         self._seen: Looked | None = None

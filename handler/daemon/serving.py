@@ -114,7 +114,9 @@ def bind_tcp(host: str, port: int, *, protected: bool = False) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise Refused(f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port") from error
+        raise Refused(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port, or under listen"
+        ) from error
     return listener
 
 

@@ -23,7 +23,7 @@ from config.errors import Refused, TrimtabError
 from config.units import Monotonic, Seconds
 from handler import logs
 from handler.daemon.run import Signals, prepared
-from handler.daemon.worker import WorkerOptions, working
+from handler.daemon.worker import CannotAct, WorkerOptions, working
 from handler.leasing.workers import priority_for
 from handler.runtime import clock
 from handler.runtime.loops import until_set
@@ -97,12 +97,15 @@ async def run_shards_until_signal(shards: Sequence[Shard]) -> None:
 
 async def _kept(shard: Shard, signals: Signals, limit: int) -> None:
     """Be a worker of one shard until the process is to stop, however often that fails."""
-    pause = _AGAIN
+    pause, options = _AGAIN, shard.options
     with logs.about(shard=shard.name):
         while not signals.stop.is_set():
             began = _steady()
             try:
-                await working(shard.options, signals, limit)
+                await working(options, signals, limit)
+            except CannotAct as error:
+                trouble = str(error)
+                options = replace(options, lost_at=_steady())  # else it would get the lease back, and fail again
             except TrimtabError as error:
                 trouble = str(error)
             except Exception as error:  # a defect costs this shard a moment, and not the others their leases

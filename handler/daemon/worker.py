@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector
 
 from config.checks.workers import refuse_tied
-from config.errors import Refused, StoreError
+from config.errors import DeclarationError, Refused, StoreError, TrimtabError
 from config.settings import read_secret
 from config.units import Moment, Monotonic, Seconds, WorkerName
 from handler import logs
@@ -56,6 +56,10 @@ SPAN: Seconds = 10.0
 """How long a lease lasts from each renewal, if the command does not say."""
 
 
+class CannotAct(TrimtabError):
+    """A worker has had the lease and could not act on the store; the lease is given back."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
     """What the command says of one worker."""
@@ -73,6 +77,8 @@ class WorkerOptions:
     """Of the workers that can take the lease, the one with the highest is to have it."""
     wants_it_back: bool = False
     """It has its priority again some time after a failure has taken the lease from it."""
+    lost_at: Monotonic | None = None
+    """When it had the lease and could not act, by the steady clock; ``None``: that has not happened in this process."""
     accepts_file: bool = False
     """It takes over with its own file, though the workers before it had another, or one was applied."""
 
@@ -90,6 +96,7 @@ async def working(options: WorkerOptions, signals: Signals, limit: int) -> None:
         Refused: as `handler.daemon.run.running`; or another worker runs under this name.
         DeclarationError: the file is refused, also for what other workers could not go on with. A worker that
             does not reach all of it runs, and does not take over.
+        CannotAct: it took the lease, and the store or the file in force is refused then.
         StoreError: the database cannot be reached, or a daemon that is no worker holds the store.
     """
     if options.span < SHORTEST:
@@ -142,7 +149,9 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
     lease = lease_of(_store(place))
     applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory, options.name)
     problem = OwnFile(place.file, options.name, applied.problem, place.acceptance).problem
-    return LeaseKeeper(lease, own, options.span, _steady, problem, wants_it_back=options.wants_it_back)
+    return LeaseKeeper(
+        lease, own, options.span, _steady, problem, wants_it_back=options.wants_it_back, lost_at=options.lost_at
+    )
 
 
 def _reachable(place: Place) -> str:
@@ -185,7 +194,7 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
     the engine has stopped it is renewed, so that calls under way end in the time of this worker.
 
     Raises:
-        Refused, DeclarationError: this worker cannot act on the store; the lease is given back before.
+        CannotAct: the store or the file in force is refused; the lease is given back before.
     """
     term, keeping = turn.term, turn.keeping
     try:
@@ -199,6 +208,8 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))
     except StoreError as error:  # also: another worker has taken the lease meanwhile
         logs.warn("not_taken_over", epoch=term.epoch, error=str(error))
+    except (Refused, DeclarationError) as error:
+        raise CannotAct(str(error)) from error
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)

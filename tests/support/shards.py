@@ -54,6 +54,8 @@ class ShardedWorker:
     place: Path
     shards: Sequence[str]
     process: Process | None = None
+    _begun: int = 0
+    """Where its log begins since it was started last."""
 
     @property
     def state(self) -> Path:
@@ -69,16 +71,14 @@ class ShardedWorker:
     def start(self, *more: str) -> ShardedWorker:
         """Start it, and wait until it is there for each shard."""
         with self.log.open("ab") as log:
-            begun = log.tell()
+            self._begun = log.tell()
             files = [self.file(shard) for shard in self.shards]
             options = ("--worker", self.name, "--state", self.state, "--port", "0", "--lease", SPAN)
             environment = {**os.environ, "CLOUD_PASSWORD": PASSWORD}
             self.process = forked(("run", *files, *options, *more), environment, log)
 
         def is_there() -> bool:
-            lines = self.log.read_text()[begun:].splitlines()
-            told = [line for line in lines if "event=standing_by" in line or "event=shard_ended" in line]
-            return all(any(f"shard={shard} " in line for line in told) for shard in self.shards)
+            return all(self.lines("standing_by", shard) or self.lines("shard_ended", shard) for shard in self.shards)
 
         until(is_there, every=0.05, process=self.process, log=self.log)
         return self
@@ -97,8 +97,9 @@ class ShardedWorker:
         self.process.wait(timeout=PATIENT)
 
     def lines(self, event: str, shard: str) -> list[str]:
-        """Lines of the log about one event of one shard."""
-        return [line for line in self.log.read_text().splitlines() if f"event={event} shard={shard} " in f"{line} "]
+        """Lines of the log about one event of one shard, since it was started last."""
+        lines = self.log.read_text()[self._begun :].splitlines()
+        return [line for line in lines if f"event={event} shard={shard} " in f"{line} "]
 
     def held(self) -> frozenset[str]:
         """The shards that it acts for."""

@@ -68,12 +68,14 @@ def running_bed() -> Iterator[ShardsBed]:
 @pytest.fixture
 def bed(running_bed: ShardsBed) -> ShardsBed:
     """Two workers that are there for all shards, whose files are good."""
-    for worker in running_bed.workers.values():
+    workers = running_bed.workers.values()
+    for worker in workers:
         for shard, text in running_bed.files.items():
             worker.file(shard).write_text(text)
         if not worker.runs:
             worker.start()
     running_bed.holders()
+    until(lambda: not any("error" in shard for worker in workers for shard in worker.cluster().values()), every=0.1)
     return running_bed
 
 
@@ -119,6 +121,26 @@ def test_a_shard_whose_file_is_refused_keeps_no_other_from_acting(bed: ShardsBed
     assert not worker.lines("shard_ended", "north")
     shown = typed("cluster", "status", "--state", str(worker.state))
     assert (shown.code, "does not answer" in shown.out, "no daemon answers" in shown.out) == (1, True, True)
+
+
+@pytest.mark.real("postgres")
+def test_a_worker_that_has_had_a_lease_and_could_not_act_does_not_get_it_back_at_once(bed: ShardsBed) -> None:
+    right, wrong = bed.workers.values()
+    right.kill()
+    wrong.kill()
+    exposed = "listen: {address: '0.0.0.0:8460', behind_proxy: {trusted: [127.0.0.1/32]}}\n"
+    wrong.file("north").write_text(exposed + bed.files["north"])
+    wrong.start("--prefer", "north")
+    until(lambda: bool(wrong.lines("shard_ended", "north")), every=0.1)
+    assert "the store has no users" in wrong.lines("shard_ended", "north")[-1]
+    right.start()
+    until(lambda: "north" in right.held(), every=0.1)
+    until(lambda: priorities(right, "north").get(wrong.name) == 0, every=0.1)
+    wrong.kill()
+
+
+def priorities(worker: ShardedWorker, shard: str) -> dict[str, int]:
+    return {each["name"]: each["priority"] for each in worker.cluster()[shard]["workers"] if each["role"] == "standby"}
 
 
 @pytest.mark.real("postgres")
