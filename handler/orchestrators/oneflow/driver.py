@@ -8,6 +8,7 @@ start, so the driver finds it by its mark even if an answer is lost, as `handler
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -229,11 +230,25 @@ class OneflowOrchestrator(OpennebulaOrchestrator):
         order = order_of(dict(zip(called, wanted, strict=True)))
         self._flow.ask("PUT", f"/service/{service.id}", with_order(service, role.name, order))
         size = role.cardinality + len(wanted)
-        scale = {"role_name": role.name, "cardinality": size, "force": False}
-        self._flow.ask("POST", f"/service/{service.id}/scale", scale)
+        self._scale(service, {"role_name": role.name, "cardinality": size, "force": False})
         with after_acceptance():
             born = self._born(place, wanted)
         return {**dict.fromkeys(missing[room:], full), **born}
+
+    def _scale(self, service: Service, scaling: Mapping[str, object]) -> None:
+        """Have a role scaled. If that is refused for good, the role is put back as it was read, without the order.
+
+        Its members will not exist: a node that a person adds later would be taken for one that came back. A quota stops
+        a scaling half way, and the order is still needed; the role cannot be put back then.
+        """
+        try:
+            self._flow.ask("POST", f"/service/{service.id}/scale", scaling)
+        except Full:
+            raise
+        except Permanent:
+            with contextlib.suppress(DriverError):
+                self._flow.ask("PUT", f"/service/{service.id}", service.body)
+            raise
 
     def _refuse_scaling(self, place: _Place) -> None:
         """Raise if OneFlow would not scale a role, or not to the right size.

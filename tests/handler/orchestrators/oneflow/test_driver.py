@@ -99,6 +99,42 @@ def test_a_role_that_changes_between_reading_and_ordering_is_read_again_another_
     stage.driver().create(stage.launch())
 
 
+@pytest.mark.parametrize("release", ["stage", "old_stage"], ids=["7.0", "6.10"])
+def test_a_node_that_a_person_adds_after_a_refused_scaling_is_not_the_member_that_was_ordered(
+    release: str, request: pytest.FixtureRequest
+) -> None:
+    stage: OneflowStage = request.getfixturevalue(release)
+    driver, launch = stage.driver(), stage.launch()
+    before = json.dumps(stage.flow.role(3, "node"))
+    stage.flow.script("scale", *[answered(b"Not authorized", status=403)] * 2)
+    with pytest.raises(Permanent, match="Not authorized"):
+        driver.create(launch)
+    assert json.dumps(stage.flow.role(3, "node")) == before
+
+    stage.flow._scale(3, "node", 1, force=False)
+
+    assert driver.list(launch.id.group).servers == ()
+    assert driver.standing(launch.profile) == 1
+
+
+def test_an_order_stays_while_it_is_not_known_whether_its_scaling_was_carried_out(stage: OneflowStage) -> None:
+    driver, launch = stage.driver(), stage.launch()
+    stage.flow.script("scale", answered(b"Bad Gateway", status=502))
+    with pytest.raises(Transient):
+        driver.create(launch)
+
+    stage.flow._scale(3, "node", 1, force=False)
+
+    assert [server.name for server in driver.list(launch.id.group).servers] == [launch.id.name]
+
+
+def test_a_refused_scaling_is_reported_though_its_order_cannot_be_withdrawn(stage: OneflowStage) -> None:
+    stage.flow.script("scale", *[answered(b"Not authorized", status=403)] * 2)
+    stage.flow.script("PUT", Fault(obeyed=True, status=200), answered(b"Bad Gateway", status=502))
+    with pytest.raises(Permanent, match="Not authorized"):
+        stage.driver().create(stage.launch())
+
+
 @pytest.mark.parametrize("state", [1, 4, 8, 10, 3], ids=["deploying", "warning", "scaling", "cooldown", "undeploying"])
 def test_a_service_that_is_at_something_is_left_alone(stage: OneflowStage, state: int) -> None:
     stage.flow.services[3]["state"] = state
