@@ -127,7 +127,7 @@ def replaced(declared: Declaration, before: Entity, name: str | None, body: Body
     wanted = before.name if name is None else checked_name(name)
     if wanted != before.name:
         _refuse_taken(declared, declared.entities, before.account, section, wanted)
-    text = _text(declared.entities, before.account, section, body, declared)
+    text = _text(declared.entities, before, body, declared)
     entity = replace(before, name=wanted, text=text)
     return {**declared.entities, entity.key: entity}
 
@@ -186,9 +186,7 @@ def _with(
             raise Refused(f"{dotted(entity.key)} is given twice, by its id and by its name: give it once")
         found[entity.key], bodies[entity.key] = entity, body
     for key, body in bodies.items():
-        entity = found[key]
-        text = _text(found, entity.account, entity.section, body, declared)
-        found[key] = replace(entity, text=text)
+        found[key] = replace(found[key], text=_text(found, found[key], body, declared))
     return found
 
 
@@ -207,11 +205,30 @@ def _refuse_taken(declared: Declaration, entities: Entities, account: AccountId,
         raise Refused(f"the name {name!r} is taken, by {place_of(holder.site)}: use another name, or replace that one")
 
 
-def _text(entities: Entities, account: AccountId, section: Section, body: Body, declared: Declaration) -> str:
-    """Return a document as it is kept, with ids for display names. Raises as `made`."""
+def _text(entities: Entities, entity: Entity, body: Body, declared: Declaration) -> str:
+    """Return a document as it is kept, with ids for display names. Raises as `made`.
+
+    What the entity names already stays what it is: a document may be written back as it was read, though an id of
+    account root's in it is a display name of the account's own, too.
+    """
     plain = cast("Mapping[str, Plain]", body)
     canonical(plain)  # within bounds, before anything walks through it
-    return canonical(with_ids(section, plain, _reader(entities, account, declared)))
+    id_of, kept = _reader(entities, entity.account, declared), _named(entity.section, entity.body)
+    return canonical(
+        with_ids(entity.section, plain, lambda named, name: name if (named, name) in kept else id_of(named, name))
+    )
+
+
+def _named(section: Section, body: Mapping[str, Plain]) -> Collection[tuple[Section, str]]:
+    """Return what a document that is kept names, by ids."""
+    found = set[tuple[Section, str]]()
+
+    def noted(named: Section, name: str) -> str:
+        found.add((named, name))
+        return name
+
+    with_ids(section, body, noted)
+    return found
 
 
 def _reader(entities: Entities, account: AccountId, declared: Declaration) -> Callable[[Section, str], str]:

@@ -261,6 +261,26 @@ def test_an_account_declares_no_more_than_its_quota(tmp_path: Path, *, dry_run: 
     play(tmp_path, scene)
 
 
+def test_a_document_that_is_written_back_as_it_was_read_names_the_same_entities(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        tuner, policy = it.books.users[UserRole.TUNER], f"/declarations/policies/{it.books.has.policy}"
+        own = await it.declare(tuner, "conditions", "high", {"counter": "load", "above": 90})
+        read = (await it.ask(tuner, "GET", policy)).json["declared"]
+        assert read["when"] == ["high"], "the entry of account root"
+        for method, path, body in (
+            ("PUT", policy, {"declared": read}),
+            ("POST", "/declarations", {"sections": {"policies": {it.books.has.policy: read}}}),
+        ):
+            back = await it.ask(tuner, method, path, body)
+            assert (back.status, back.json["entities"]) == (200, []), method
+        its_id = own.json["entities"][0]["id"]
+        assert (await it.ask(tuner, "PUT", policy, {"declared": read | {"when": [its_id]}})).status == 200
+        named = await it.ask(tuner, "PUT", policy, {"declared": read})
+        assert (named.status, named.json["entities"]) == (200, []), "a name that it had not is one of the account's own"
+
+    play(tmp_path, scene)
+
+
 def test_a_quota_that_was_lowered_refuses_growth_and_nothing_else(tmp_path: Path) -> None:
     async def scene(it: Scene) -> None:
         tuner, group = it.books.users[UserRole.TUNER], f"/declarations/groups/{it.books.has.group}"
