@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from config.errors import Refused
+from config.errors import Refused, StoreError
 from config.units import GroupId, Instant
 from handler import logs
 from handler.engine.engine import Engine
@@ -45,7 +45,19 @@ class CanaryDays:
                 canary = (await asyncio.to_thread(self._engine.parts.store.canaries)).get(group)
                 day = None if canary is None else due(canary, self._engine.parts.clock().wall)
                 if canary is not None and day is not None:
-                    await self._look(group, canary, *day)
+                    await self._look_while_there(group, canary, *day)
+
+    async def _look_while_there(self, group: GroupId, canary: Canary, begin: Instant, end: Instant) -> None:
+        """Compare a day; a canary that goes with its group meanwhile ends that, and no other one's day."""
+        try:
+            await self._look(group, canary, begin, end)
+        except (NoSuch, StoreError) as error:
+            if await self._is_there(group):
+                raise
+            logs.say("canary", group=group, verdict="gone", because=str(error))
+
+    async def _is_there(self, group: GroupId) -> bool:
+        return group in await asyncio.to_thread(self._engine.parts.store.canaries)
 
     async def _look(self, group: GroupId, canary: Canary, begin: Instant, end: Instant) -> None:
         try:
@@ -66,6 +78,8 @@ class CanaryDays:
             figures = (_figures(answer.declared), _figures(answer.asked))
             day = CanaryDay(begin=answer.begin, end=answer.end, declared=figures[0], tried=figures[1])
             after = compared(canary, end, day)
+        if not await self._is_there(group):  # a new group may have its name by now
+            raise NoSuch(f"group {group} was deleted while the day was replayed")
         judgement = judged(after)
         logs.say("canary", group=group, verdict=judgement.verdict.value, because=after.problem or judgement.because)
         switches = after.switches and judgement.verdict is Verdict.SWITCH

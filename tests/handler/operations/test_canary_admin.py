@@ -15,6 +15,7 @@ from config.units import ROOT_ACCOUNT, GroupId
 from handler.identity.actors import local
 from handler.identity.grants import EVERYTHING
 from handler.operations.canary_days import CanaryDays
+from handler.operations.declaration_operations import DeleteDeclared
 from handler.operations.lookup import NoSuch
 from handler.operations.registry import perform
 from handler.operations.setting_operations import ApplySettings, BeginCanary, EndCanary
@@ -184,6 +185,26 @@ def test_a_value_that_is_declared_during_a_replay_is_not_replaced_by_what_was_co
         found = await up.operations.canaries.status(shop, EVERYTHING)
         assert found.canary is not None
         assert (found.canary.days, "while the day was replayed" in found.canary.problem) == ((), True)
+
+    EngineBed(tmp_path, TEXT).run(scene)
+
+
+def test_a_group_that_is_deleted_during_its_replay_keeps_no_other_canary_from_its_day(tmp_path: Path) -> None:
+    async def scene(up: Up) -> None:
+        replays = replaying(up)
+        shop, name = await a_shop(up)
+        await begun(up, shop, {name: "70"})
+        await begun(up, WEB, LOWER)
+
+        async def deleted() -> None:
+            await perform(up.operations, DeleteDeclared(section=Section.GROUPS, id=shop, members=True), ADA)
+            await up.until(lambda: shop not in up.engine.runtimes)
+
+        replays.meanwhile = deleted
+        await days(up, 2)
+
+        assert {question.group for question in replays.asked} == {shop, WEB}
+        assert [len(canary.days) for canary in up.store.canaries().values()] == [1]
 
     EngineBed(tmp_path, TEXT).run(scene)
 
