@@ -57,6 +57,7 @@ class LeaseKeeper:
             empty: it could. It may block.
         wants_it_back: `REGAINED` after the lease was lost, this process has its priority again.
         lost_at: when it was lost before, in this process; ``None``: it was not.
+        shard: which of several that this process works for; empty: there is one.
     """
 
     def __init__(  # noqa: PLR0913  # the lease, this process, its clock, and what it wants
@@ -69,12 +70,14 @@ class LeaseKeeper:
         *,
         wants_it_back: bool = False,
         lost_at: Monotonic | None = None,
+        shard: str = "",
     ) -> None:
         self._lease = lease
         self._own = own if lost_at is None else replace(own, priority=0)
         self._span = span
         self._steady = steady
         self._file_problem = file_problem
+        self.shard = shard
         self._priority = own.priority
         self._wants_it_back = wants_it_back
         self._regains_at = Monotonic(math.inf if lost_at is None else lost_at + REGAINED)

@@ -13,7 +13,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
 
@@ -38,17 +38,8 @@ _AGAIN: Seconds = 5.0
 _AGAIN_AT_MOST: Seconds = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
-    """One of several installations that a process is a worker of."""
-
-    name: str
-    """Of its file, without what comes after the last dot."""
-    options: WorkerOptions
-
-
-def shards_of(files: Sequence[Path], worker: WorkerOptions, preferred: Sequence[str]) -> tuple[Shard, ...]:
-    """Return the shards that a command names.
+def shards_of(files: Sequence[Path], worker: WorkerOptions, preferred: Sequence[str]) -> tuple[WorkerOptions, ...]:
+    """Return what a command says of its worker of each shard, which goes by the name of its file without suffix.
 
     Args:
         files: one for each.
@@ -68,21 +59,20 @@ def shards_of(files: Sequence[Path], worker: WorkerOptions, preferred: Sequence[
     return tuple(_shard(file, worker, file.stem in preferred) for file in files)
 
 
-def _shard(file: Path, worker: WorkerOptions, is_preferred: bool) -> Shard:
+def _shard(file: Path, worker: WorkerOptions, is_preferred: bool) -> WorkerOptions:
     name = file.stem
     priority = PREFERRED if is_preferred else priority_for(worker.name, name)
-    options = replace(worker, file=file, state=worker.state / name, priority=priority, wants_it_back=True)
-    return Shard(name=name, options=options)
+    return replace(worker, shard=name, file=file, state=worker.state / name, priority=priority, wants_it_back=True)
 
 
-async def run_shards_until_signal(shards: Sequence[Shard]) -> None:
+async def run_shards_until_signal(shards: Sequence[WorkerOptions]) -> None:
     """Be a worker of each shard until INT or TERM; HUP reloads all of which this process has the lease.
 
     Raises:
         Refused: the directory that has the state of all cannot be used.
     """
     limit, signals = prepared()
-    for state in {shard.options.state.parent for shard in shards}:
+    for state in {shard.state.parent for shard in shards}:
         take_directory(state)
     own = [Signals(stop=signals.stop, reload=asyncio.Event()) for _ in shards]
 
@@ -95,10 +85,10 @@ async def run_shards_until_signal(shards: Sequence[Shard]) -> None:
     await asyncio.gather(*(_kept(shard, each, share) for shard, each in zip(shards, own, strict=True)))
 
 
-async def _kept(shard: Shard, signals: Signals, limit: int) -> None:
+async def _kept(shard: WorkerOptions, signals: Signals, limit: int) -> None:
     """Be a worker of one shard until the process is to stop, however often that fails."""
-    pause, options = _AGAIN, shard.options
-    with logs.about(shard=shard.name):
+    pause, options = _AGAIN, shard
+    with logs.about(shard=shard.shard):
         while not signals.stop.is_set():
             began = _steady()
             try:

@@ -79,6 +79,8 @@ class WorkerOptions:
     """It has its priority again some time after a failure has taken the lease from it."""
     lost_at: Monotonic | None = None
     """When it had the lease and could not act, by the steady clock; ``None``: that has not happened in this process."""
+    shard: str = ""
+    """Which of several shards that the process works for; empty: there is one."""
     accepts_file: bool = False
     """It takes over with its own file, though the workers before it had another, or one was applied."""
 
@@ -150,7 +152,14 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
     applied = AppliedProblems(lease.applied_file, place.catalogue, place.directory, options.name)
     problem = OwnFile(place.file, options.name, applied.problem, place.acceptance).problem
     return LeaseKeeper(
-        lease, own, options.span, _steady, problem, wants_it_back=options.wants_it_back, lost_at=options.lost_at
+        lease,
+        own,
+        options.span,
+        _steady,
+        problem,
+        wants_it_back=options.wants_it_back,
+        lost_at=options.lost_at,
+        shard=options.shard,
     )
 
 

@@ -29,6 +29,11 @@ class Cluster(Protocol):
         ...
 
     @property
+    def shard(self) -> str:
+        """Which of several shards of this process it is; empty: the process works for one store alone."""
+        ...
+
+    @property
     def left(self) -> float:
         """How long this worker may act if the lease is not renewed, in seconds; 0 or below: it may not."""
         ...

@@ -23,12 +23,8 @@ BOX1 = WorkerOptions(name=WorkerName("box1"), file=Path("-"), state=Path("/state
 
 def test_each_shard_has_a_state_directory_and_a_priority_by_its_name() -> None:
     north, south = shards_of([Path("/etc/north.yaml"), Path("/etc/south.yaml")], BOX1, ["south"])
-    assert (north.name, north.options.state, north.options.file) == (
-        "north",
-        Path("/state/north"),
-        Path("/etc/north.yaml"),
-    )
-    assert (north.options.priority, south.options.priority) == (priority_for("box1", "north"), PREFERRED)
+    assert (north.shard, north.state, north.file) == ("north", Path("/state/north"), Path("/etc/north.yaml"))
+    assert (north.priority, south.priority) == (priority_for("box1", "north"), PREFERRED)
 
 
 def test_two_files_of_one_name_are_refused_and_so_is_a_preferred_shard_that_is_none() -> None:
@@ -186,6 +182,15 @@ def test_every_worker_shows_the_groups_and_the_leases_of_all_shards(bed: ShardsB
     ]
     words = typed("status", "--state", state).out
     assert [line for line in words.splitlines() if line.endswith(":")] == [f"{shard}:" for shard in SHARDS]
+
+
+@pytest.mark.real("postgres")
+def test_metrics_of_a_lease_name_its_shard_at_the_holder_and_at_the_standby(bed: ShardsBed) -> None:
+    for worker in bed.workers.values():
+        holds = "1.0" if "north" in worker.held() else "0.0"
+        scraped = ShardView(worker.state / "north").ask("GET", "/metrics", unix=True).text
+        assert f'trimtab_worker_holds_lease{{shard="north"}} {holds}' in scraped.splitlines()
+        assert 'trimtab_worker_takeovers_total{shard="north"}' in scraped
 
 
 @pytest.mark.real("postgres")
