@@ -11,6 +11,7 @@ A restored store may be older than the fleet. Every group of it that has a size 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,10 +47,16 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
     """Copy a store as of one instant, with its write-ahead log; replaces an older file at once.
 
     Raises:
-        StoreError: there is no store, it cannot be read, or the copy cannot be written or is damaged.
+        StoreError: there is no store, it cannot be read, or the copy cannot be written or is damaged; or another
+            process is writing it.
     """
     if not store.exists():
         raise StoreError(f"store {store} does not exist: nothing to copy")
+    with _reserved(target):
+        return _written(store, target, beside)
+
+
+def _written(store: Path, target: Path, beside: Mapping[str, bytes]) -> Content:
     draft = target.with_name(f".{target.name}.draft")
     try:
         discard(draft)
@@ -69,6 +76,47 @@ def write_backup(store: Path, target: Path, beside: Mapping[str, bytes]) -> Cont
     finally:
         discard(draft)
     return content
+
+
+@contextlib.contextmanager
+def _reserved(target: Path) -> Iterator[None]:
+    """Have no other process write this backup while the block does: both would write one draft.
+
+    The lock is on a file of its own, since on network file systems a lock on the draft would keep SQLite out. It goes
+    with the lock, so one that was opened before and locked after is no longer the one of that name.
+    """
+    path = target.with_name(f".{target.name}.lock")
+    try:
+        lock = _locked(path)
+        while lock is None:
+            lock = _locked(path)
+    except BlockingIOError:
+        raise StoreError(
+            f"another process is writing {target} now: wait until it has ended, or name another file"
+        ) from None
+    except OSError as error:
+        raise explained(error, target) from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Open a file and lock it; ``None``: it has lost its name meanwhile. Raises `OSError`."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+    except OSError:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
 
 
 def read_backup(path: Path) -> Content:

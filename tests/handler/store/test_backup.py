@@ -6,6 +6,7 @@ import contextlib
 import errno
 import sqlite3
 import threading
+from collections.abc import ItemsView
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from config.errors import Refused, StoreError
 from config.units import GroupId
 from handler.planning.garbage import Abandoned
 from handler.ports.stored import Event, EventKind
-from handler.store.backup import put_back, write_backup
+from handler.store.backup import put_back, read_backup, write_backup
 from tests.support.store import INSTALLATION, LOCAL, WEB, a_definition, at, full_state, opened
 from trigger.requests import OlderStore
 
@@ -80,6 +81,31 @@ def test_an_older_backup_of_the_same_name_is_replaced_whole(tmp_path: Path) -> N
     path = a_store(tmp_path / "trimtab.sqlite")
     write_backup(path, tmp_path / "copy", {"member-keys": b"old"})
     assert write_backup(path, tmp_path / "copy", {}).beside == {}
+
+
+def test_of_two_backups_to_one_name_at_once_the_second_is_refused_and_the_first_is_whole(tmp_path: Path) -> None:
+    path, target = a_store(tmp_path / "trimtab.sqlite"), tmp_path / "copy"
+
+    class Meanwhile(dict[str, bytes]):
+        def items(self) -> ItemsView[str, bytes]:
+            with pytest.raises(StoreError, match=r"another process is writing .*copy now"):
+                write_backup(path, target, {"member-keys": b"second"})
+            write_backup(path, tmp_path / "other", {})
+            return super().items()
+
+    write_backup(path, target, Meanwhile({"member-keys": b"first"}))
+    assert read_backup(target).beside == {"member-keys": b"first"}
+    assert write_backup(path, target, {"member-keys": b"third"}).beside == {"member-keys": b"third"}
+    assert sorted(each.name for each in tmp_path.iterdir() if "copy" in each.name) == ["copy"]
+
+
+def test_what_a_killed_backup_left_keeps_no_later_one_from_the_name(tmp_path: Path) -> None:
+    path, target = a_store(tmp_path / "trimtab.sqlite"), tmp_path / "copy"
+    for left in (".copy.lock", ".copy.draft", ".copy.draft-wal"):
+        (tmp_path / left).write_bytes(b"half")
+    write_backup(path, target, {})
+    assert read_backup(target).installation == INSTALLATION
+    assert sorted(each.name for each in tmp_path.iterdir() if "copy" in each.name) == ["copy"]
 
 
 @pytest.mark.parametrize(
