@@ -36,7 +36,7 @@ from handler.runtime.definitions import definitions
 from handler.runtime.fleet_pause import FleetPauseControl
 from handler.runtime.group_runtime import GroupRuntime, ServiceGroups
 from handler.runtime.housekeeping import Housekeeping, Job
-from handler.runtime.loops import Guard
+from handler.runtime.loops import BEAT, Guard, on_beat, until_beat
 from handler.runtime.member_times import MemberTimesWatch
 from handler.runtime.timekeeper import Timekeeper
 from handler.sealing.seal import Seal
@@ -46,7 +46,6 @@ from handler.users.oidc import OidcLogin
 from handler.users.trail import AuditTrail
 from handler.what_if.workers import WhatIf
 
-_HEARTBEAT: Seconds = 0.1
 _WATCH: Seconds = 2.0
 _FLUSH: Seconds = 30.0
 _PRUNED_AT = 17
@@ -359,7 +358,7 @@ class Engine:
     async def _every(self, span: Seconds, what: str, chore: Callable[[], Awaitable[None]]) -> None:
         guard = Guard(what)
         while True:
-            await asyncio.sleep(span)
+            await on_beat(span)
             await guard.run(chore)
 
     def _loops(self) -> tuple[asyncio.Task[None], ...]:
@@ -390,8 +389,9 @@ class Engine:
 
     async def _heartbeat(self) -> None:
         while True:
-            due = self.parts.clock().steady + _HEARTBEAT
-            await asyncio.sleep(_HEARTBEAT)
+            pause = until_beat(BEAT / 2, asyncio.get_running_loop().time())
+            due = self.parts.clock().steady + pause
+            await asyncio.sleep(pause)
             self.reports.metrics.held(max(self.parts.clock().steady - due, 0.0))
 
 

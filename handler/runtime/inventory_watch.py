@@ -22,7 +22,7 @@ from handler.convergence.inventories import Compared
 from handler.convergence.inventory import AskedListing
 from handler.planning.world import Listing
 from handler.runtime.group_runtime import GroupRuntime
-from handler.runtime.loops import Guard, whole
+from handler.runtime.loops import Guard, on_beat, whole
 
 _LOOK: Seconds = 0.25
 """How often it is checked which clouds are due."""
@@ -120,7 +120,7 @@ class InventoryWatch:
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK)
+            await on_beat(_LOOK)
             self._begin()
 
     def _begin(self) -> None:

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import math
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -66,6 +67,28 @@ class Guard:
         if trouble != self._trouble:
             self._trouble = trouble
             logs.warn(f"{self._what}_{how}", error=trouble, **self._fields)
+
+
+BEAT: Seconds = 0.1
+"""Between the instants at which the event loop of a daemon runs in any case: it measures how late it is there."""
+
+
+def until_beat(after: Seconds, now: Seconds) -> Seconds:
+    """Return how long until the first beat that is so far away, at least; ``now`` is by the loop's clock.
+
+    >>> [round(until_beat(0.25, now), 3) for now in (50.0, 50.04, 50.051)]
+    [0.3, 0.26, 0.349]
+    """
+    return math.ceil(round((now + after) / BEAT, 3)) * BEAT - now
+
+
+async def on_beat(after: Seconds) -> None:
+    """Wait so long, and then for the next beat.
+
+    A daemon at rest does little else than wake up, whatever for. What looks again and again, and may look a little
+    later, does so when the loop runs in any case.
+    """
+    await asyncio.sleep(until_beat(after, asyncio.get_running_loop().time()))
 
 
 async def until_set(event: asyncio.Event, within: Seconds) -> None:

@@ -11,7 +11,7 @@ from config.errors import StoreError
 from config.units import Instant, Moment
 from handler import logs
 from handler.runtime import loops
-from handler.runtime.loops import Guard, RefusalLooks, until_set, whole
+from handler.runtime.loops import Guard, RefusalLooks, until_beat, until_set, whole
 
 
 @pytest.fixture
@@ -63,6 +63,11 @@ def test_what_libraries_say_becomes_one_line_like_ours(log: io.StringIO) -> None
     [line] = log.getvalue().splitlines()
     assert 'event=library logger=asyncio message="a task\\nfailed" error="RuntimeError: two\\nlines"' in line
     assert "test_loops.py:" in line
+
+
+def test_what_waits_for_beats_meets_there_whenever_it_began_to_wait() -> None:
+    waits = ((50.0, 0.25), (50.013, 0.2), (50.04, 0.2), (50.1, 0.2), (50.199, 0.05))
+    assert {round(now + until_beat(after, now), 6) for now, after in waits} == {50.3}
 
 
 def test_a_cancellation_is_not_lost_though_the_event_comes_in_the_same_turn() -> None:
