@@ -26,6 +26,7 @@ from handler.daemon.run import Signals, prepared
 from handler.daemon.worker import CannotAct, WorkerOptions, working
 from handler.leasing.workers import priority_for
 from handler.runtime import clock
+from handler.runtime.directory import StateDirectory
 from handler.runtime.loops import until_set
 from handler.runtime.ownership import take_directory
 
@@ -69,11 +70,12 @@ async def run_shards_until_signal(shards: Sequence[WorkerOptions]) -> None:
     """Be a worker of each shard until INT or TERM; HUP reloads all of which this process has the lease.
 
     Raises:
-        Refused: the directory that has the state of all cannot be used.
+        Refused: the directory that is to have the state of all cannot be used, or is one daemon's own.
     """
     limit, signals = prepared()
     for state in {shard.state.parent for shard in shards}:
         take_directory(state)
+        _refuse_own(state)
     own = [Signals(stop=signals.stop, reload=asyncio.Event()) for _ in shards]
 
     def reload() -> None:
@@ -83,6 +85,14 @@ async def run_shards_until_signal(shards: Sequence[WorkerOptions]) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     share = limit // len(shards)
     await asyncio.gather(*(_kept(shard, each, share) for shard, each in zip(shards, own, strict=True)))
+
+
+def _refuse_own(state: Path) -> None:
+    if StateDirectory(state).known_installation() is not None:
+        raise Refused(
+            f"{state} is the state directory of one daemon: move what is in it into a directory below that is called "
+            "as its file, without suffix, or name another one with --state"
+        )
 
 
 async def _kept(shard: WorkerOptions, signals: Signals, limit: int) -> None:

@@ -13,6 +13,7 @@ from config.units import WorkerName
 from handler.daemon.shards import PREFERRED, shards_of
 from handler.daemon.worker import WorkerOptions
 from handler.leasing.workers import priority_for
+from handler.runtime.ownership import write_private
 from tests.support.daemon import typed
 from tests.support.shards import ShardedWorker, ShardsBed, ShardView, a_bed_of
 from tests.support.waiting import until
@@ -51,6 +52,12 @@ def test_options_that_are_for_one_file_are_refused_for_several(options: list[str
 def test_a_preference_is_refused_for_one_file() -> None:
     refused = typed("run", "north.yaml", "--worker", "a", "--prefer", "north")
     assert (refused.code, "with one, say --priority" in refused.err) == (2, True)
+
+
+def test_the_state_directory_of_one_daemon_is_not_taken_for_that_of_several_shards(tmp_path: Path) -> None:
+    write_private(tmp_path / "installation", "k3f9ab\n")
+    refused = typed("run", "north.yaml", "south.yaml", "--worker", "a", "--state", str(tmp_path))
+    assert (refused.code, "is the state directory of one daemon: move what is in it" in refused.err) == (1, True)
 
 
 @pytest.fixture(scope="module")
