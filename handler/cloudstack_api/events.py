@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable
+from heapq import merge
+from itertools import islice
 from typing import Final
 
 from config.model.sections import Section
@@ -20,7 +22,7 @@ from handler.ports.stored import Event
 
 _MOST: Final = 5_000
 _NAMED: Final = 10_000
-"""Groups that the store is asked about by name; a caller with more of them has most of the fleet's."""
+"""Groups that the store is asked about at once: a database bounds the values of a statement."""
 _SYSTEM: Final = "system"
 _VERBS: Final = ("create", "update", "delete", "enable", "disable", "add", "remove", "")
 
@@ -42,7 +44,9 @@ async def listed(arguments: Arguments, view: View, jobs: Jobs, store: Cloudstack
 def _moves(arguments: Arguments, view: View, store: CloudstackApiStore, since: Instant) -> tuple[Event, ...]:
     """Return the newest changes of size in the groups that a list is about: those of others hide none of them."""
     groups = [GroupId(each) for each in view.owned(arguments, Section.GROUPS)]
-    return store.size_changes(since, _MOST, groups if len(groups) <= _NAMED else None)
+    named = (groups[first : first + _NAMED] for first in range(0, len(groups), _NAMED))
+    newest = merge(*(store.size_changes(since, _MOST, some) for some in named), key=lambda move: move.at, reverse=True)
+    return tuple(islice(newest, _MOST))
 
 
 def _asked(

@@ -144,25 +144,28 @@ def test_a_list_under_way_shows_what_is_deleted_meanwhile(tmp_path: Path) -> Non
     played(tmp_path, play)
 
 
+@pytest.mark.parametrize("at_once", [2, 1], ids=["named at once", "more groups than can be named at once"])
 def test_changes_of_size_in_other_accounts_hide_none_of_ones_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(events, "_MOST", 1)
+    monkeypatch.setattr(events, "_NAMED", at_once)
 
     async def play(scene: ApiScene) -> None:
         accounts = scene.up.operations.users.known.accounts
         shop = await accounts.add(AccountId("shop"), ROOT_DOMAIN, AccountQuota(), ("profiles.file-made",))
         sam = await scene.user("sam", account=shop.id)
         group = {"profile": "file-made", "min": 0, "max": 3, "policies": []}
-        await elsewhere(scene, Declare(section=Section.GROUPS, name="own", declared=group, account=shop.id))
-        (own,) = [each for each in scene.up.engine.runtimes.values() if each.account == shop.id]
-        others = [each for each in scene.up.engine.runtimes.values() if each is not own]
-        for each in (own, *others):
+        for name in ("own", "second"):
+            await elsewhere(scene, Declare(section=Section.GROUPS, name=name, declared=group, account=shop.id))
+        own = [each for each in scene.up.engine.runtimes.values() if each.account == shop.id]
+        others = [each for each in scene.up.engine.runtimes.values() if each not in own]
+        for each in (*own, *others):
             await scene.up.until(lambda each=each: each.state.desired is not None)
             await elsewhere(scene, ScaleGroup(group=each.id, size=(each.state.desired or 0) + 1))
         assert others
         shown = await sam.listed("listEvents", type="AUTOSCALEVMGROUP.SCALEUP")
-        assert [each["account"] for each in shown] == ["shop"]
+        assert [(each["account"], each["resourcename"]) for each in shown] == [("shop", "second")]
 
     played(tmp_path, play)
 
