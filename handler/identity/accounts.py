@@ -49,6 +49,9 @@ class Account:
     uses: tuple[str, ...] = ()
     """What of account `ROOT_ACCOUNT` it may name in its declarations, as ``profiles.web``: with all that this needs."""
     created_at: Instant
+    after_revision: int = 0
+    """The newest revision of what is declared over the API when it was made: those until then are no revisions of its
+    own, but of an earlier account with its name. A time would not do, as a clock may be set back."""
 
 
 class CloudStackRole(enum.Enum):

@@ -89,7 +89,8 @@ class AccountAdmin:
         self._check(domain)
         async with self._engine.changing:
             offered = await asyncio.to_thread(self._offered, uses)
-            return self._placed(await self._known.add(id, domain, quota, offered))
+            newest = self._engine.declared().revision
+            return self._placed(await self._known.add(id, domain, quota, offered, after_revision=newest))
 
     async def set_quota(self, id: AccountId, changed: Callable[[AccountQuota], AccountQuota]) -> PlacedAccount:
         """Change how much an account may declare: ``changed`` of what it may now. Raises as `add_domain`."""

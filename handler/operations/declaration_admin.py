@@ -103,9 +103,9 @@ class DeclarationAdmin:
         if grants.groups is None:
             return tuple(each for each in found if each.changes)
         known = (self._engine.users.accounts.named(name) for name in grants.accounts)
-        began = {account.id: account.created_at for account in known if account is not None}
+        after = {account.id: account.after_revision for account in known if account is not None}
         own = (
-            replace(each, changes=tuple(one for one in each.changes if each.at >= began.get(one.account, math.inf)))
+            replace(each, changes=tuple(one for one in each.changes if each.number > after.get(one.account, math.inf)))
             for each in found
         )
         return tuple(each for each in own if each.changes)

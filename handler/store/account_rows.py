@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, ForeignKey, Integer, RowMapping, Table, Text, UniqueConstraint, delete
+from sqlalchemy import Column, Connection, ForeignKey, Integer, RowMapping, Table, Text, UniqueConstraint, delete, text
 
 from config.units import AccountId, DomainId
 from handler.identity.accounts import Account, AccountQuota, Domain
@@ -32,6 +32,7 @@ accounts = Table(
     Column("members_at_most", Integer),
     Column("uses", JsonColumn(tuple[str, ...]), nullable=False, server_default="[]"),
     Column("created_at", SECONDS, nullable=False),
+    Column("after_revision", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("uuid"),
 )
 
@@ -85,5 +86,6 @@ def _write_account(connection: Connection, account: Account) -> None:
         "members_at_most": account.quota.members,
         "uses": account.uses,
         "created_at": account.created_at,
+        "after_revision": account.after_revision,
     }
     _WRITE_ACCOUNT.write(connection, row)

@@ -61,7 +61,7 @@ from trigger.requests import Clamp, Observed, OlderStore, Pause, ServiceTurn, Sh
 from trigger.verdicts import Direction
 
 _OWN_IDS = tuple[tuple[BalancerId, str], ...]
-HEAD = "0056"
+HEAD = "0057"
 """The revision that this release reads and writes."""
 
 meta = Table(

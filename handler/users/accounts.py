@@ -107,8 +107,16 @@ class KnownAccounts:
             del self._domains[id]
         logs.say("domain_deleted", domain=id)
 
-    async def add(self, id: AccountId, domain: DomainId, quota: AccountQuota, uses: tuple[str, ...] = ()) -> Account:
-        """Make an account.
+    async def add(
+        self,
+        id: AccountId,
+        domain: DomainId,
+        quota: AccountQuota,
+        uses: tuple[str, ...] = (),
+        *,
+        after_revision: int = 0,
+    ) -> Account:
+        """Make an account, with the revisions after ``after_revision`` as its own.
 
         Raises:
             Refused: the name is taken or no name, there is no such domain, or there are too many.
@@ -121,7 +129,15 @@ class KnownAccounts:
                 raise Refused(f"there is an account {id} already: names of accounts are unique in the installation")
             if len(self._accounts) >= ACCOUNTS_AT_MOST:
                 raise Refused(f"there are {ACCOUNTS_AT_MOST} accounts already")
-            made = Account(id=id, uuid=new_uuid(), domain=domain, quota=quota, uses=uses, created_at=self._now())
+            made = Account(
+                id=id,
+                uuid=new_uuid(),
+                domain=domain,
+                quota=quota,
+                uses=uses,
+                created_at=self._now(),
+                after_revision=after_revision,
+            )
             await self._save(made)
         logs.say("account_added", account=id, domain=domain)
         return made

@@ -15,18 +15,18 @@ CREATE TABLE accounts (
 	domain TEXT NOT NULL, 
 	groups_at_most INTEGER, 
 	members_at_most INTEGER, 
-	created_at REAL NOT NULL, uses TEXT DEFAULT '[]' NOT NULL, 
+	created_at REAL NOT NULL, uses TEXT DEFAULT '[]' NOT NULL, after_revision INTEGER DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_accounts PRIMARY KEY (id), 
 	CONSTRAINT fk_accounts_domain_domains FOREIGN KEY(domain) REFERENCES domains (id), 
 	CONSTRAINT uq_accounts_uuid UNIQUE (uuid)
 );
-INSERT INTO "accounts" VALUES('root','758dd98a-a98b-5a45-8e27-1954a8a512ff','ROOT',NULL,NULL,0.0,'[]');
-INSERT INTO "accounts" VALUES('word','word','shops',7,7,1.5,'["word"]');
+INSERT INTO "accounts" VALUES('root','758dd98a-a98b-5a45-8e27-1954a8a512ff','ROOT',NULL,NULL,0.0,'[]',0);
+INSERT INTO "accounts" VALUES('word','word','shops',7,7,1.5,'["word"]',7);
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
-INSERT INTO "alembic_version" VALUES('0056');
+INSERT INTO "alembic_version" VALUES('0057');
 CREATE TABLE answers (
 	group_id TEXT NOT NULL, 
 	request TEXT NOT NULL, 

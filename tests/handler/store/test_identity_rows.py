@@ -27,7 +27,12 @@ BOB = StoredUser(
 )
 SHOPS = Domain(id=DomainId("shops"), uuid="u3", parent=ROOT_DOMAIN, created_at=at(3))
 BOOKS = Account(
-    id=AccountId("books"), uuid="u4", domain=SHOPS.id, quota=AccountQuota(groups=3, members=40), created_at=at(4)
+    id=AccountId("books"),
+    uuid="u4",
+    domain=SHOPS.id,
+    quota=AccountQuota(groups=3, members=40),
+    created_at=at(4),
+    after_revision=7,
 )
 LAPTOP = StoredToken(user="ada", name="laptop", digest="d1", created_at=at(1))
 SCRAPER = StoredToken(

@@ -459,6 +459,25 @@ def test_users_from_before_accounts_belong_to_the_root_account_under_their_names
     store.close()
 
 
+def test_revisions_from_before_an_account_was_made_are_none_of_its_own(tmp_path):
+    path = tmp_path / "trimtab.sqlite"
+    create_file(path)
+    to_head(path, head="0056")
+    alter(
+        path,
+        'INSERT INTO entity_revisions (number, "at", "by", origin, changes) VALUES '
+        "(1, 1.0, 'ada', 'token', '[]'), (2, 5.0, 'ada', 'token', '[]'), (3, 9.0, 'ada', 'token', '[]')",
+    )
+    alter(
+        path,
+        "INSERT INTO accounts (id, uuid, domain, created_at) VALUES "
+        "('first', 'u1', 'ROOT', 0.5), ('later', 'u2', 'ROOT', 6.0)",
+    )
+    store = SqliteStore.open(path, installation=INSTALLATION)
+    assert {each.id: each.after_revision for each in store.accounts()} == {"root": 0, "first": 0, "later": 2}
+    store.close()
+
+
 def test_an_older_store_of_another_installation_is_refused_before_it_is_migrated(tmp_path):
     path = Path(shutil.copy(FIXTURES / "0017.sqlite", tmp_path / "trimtab.sqlite"))
     with pytest.raises(Refused, match="belongs to installation k3f9ab, not other1"):

@@ -107,6 +107,13 @@ async def _begun(up: Up, scene: Callable[[Up], Coroutine[Any, Any, None]]) -> No
     await scene(up)
 
 
+def set_clock(up: Up, step: float) -> None:
+    """Set the machine's clock, and have the daemon follow it."""
+    assert up.engine.parts.held is not None
+    up.bed.ahead += step
+    up.engine.parts.held.follow(step)
+
+
 def expected(actor: Actor, verb: Verb, reach: Reach | None, *, own: bool) -> set[int]:
     """The statuses that refuse, by rules written anew here; empty: it is not refused."""
     if isinstance(reach, OnInstallation):
@@ -355,7 +362,8 @@ def test_an_account_goes_when_nothing_of_it_is_left(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_an_account_that_is_made_anew_reads_nothing_of_the_one_that_had_its_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [0.0, -86_400.0], ids=["in time", "after the clock was set back"])
+def test_an_account_that_is_made_anew_reads_nothing_of_the_one_that_had_its_name(tmp_path: Path, step: float) -> None:
     async def scene(it: Scene) -> None:
         ada = it.up.engine.users.actor("ada", Origin(way=Way.TOKEN))
         assert ada is not None
@@ -365,6 +373,7 @@ def test_an_account_that_is_made_anew_reads_nothing_of_the_one_that_had_its_name
             assert (await it.ask(ada, "DELETE", f"/declarations/{section}/{name}")).status == 200
         await it.up.until(lambda: it.books.has.group not in it.up.engine.runtimes)
         assert (await it.ask(ada, "DELETE", "/accounts/books")).status == 200
+        set_clock(it.up, step)
         await it.up.operations.accounts.add(AccountId("books"), DomainId("shops"), AccountQuota(), USES)
         made = await it.up.engine.users.add("dora", UserRole.TUNER, None, AccountId("books"))
         dora = it.up.engine.users.actor(made.name, Origin(way=Way.TOKEN))
@@ -374,5 +383,16 @@ def test_an_account_that_is_made_anew_reads_nothing_of_the_one_that_had_its_name
         (own,) = (await it.ask(dora, "GET", "/declarations/revisions")).json
         assert len(own["changes"]) == 1
         assert len((await it.ask(ada, "GET", "/declarations/revisions")).json) > 5, "the whole past is the root's"
+
+    play(tmp_path, scene)
+
+
+def test_an_account_reads_its_revisions_from_before_a_clock_was_set_back_and_after(tmp_path: Path) -> None:
+    async def scene(it: Scene) -> None:
+        tuner = it.books.users[UserRole.TUNER]
+        before = len((await it.ask(tuner, "GET", "/declarations/revisions")).json)
+        set_clock(it.up, -86_400.0)
+        assert (await it.declare(tuner, "policies", "Later", A_POLICY)).status == 201
+        assert len((await it.ask(tuner, "GET", "/declarations/revisions")).json) == before + 1
 
     play(tmp_path, scene)
