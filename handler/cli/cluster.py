@@ -114,12 +114,41 @@ def shard_lines(shards: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 @cluster.command("hand-over")
 def hand_over(state: State = None, json: AsJson = False) -> None:
-    """Have the holder give the lease back, so that another worker takes over within a second or two."""
+    """Have the holder give the lease back, so that another worker takes over within a second or two.
+
+    Of a worker of several shards, with the directory that has the state of all: all leases that this worker holds.
+    """
+    from handler.cli.shards import shards_below
     from handler.operations.daemon_operations import HandOver
 
+    shards = shards_below(directory(state))
+    if shards:
+        _hand_over_all(shards, json=json)
+        return
     answer = perform(state, json, HandOver())
     names = ", ".join(worker["name"] for worker in answer["workers"] if worker["role"] == "standby")
     typer.echo(f"{answer['worker']} gives the lease back; it goes to one of: {names}")
+
+
+def _hand_over_all(shards: Sequence[Path], *, json: bool) -> None:
+    """Hand over what this worker holds; a shard that no other worker could take is kept. Exits with a problem then."""
+    from handler.cli.shards import perform_at
+    from handler.operations.daemon_operations import HandOver
+
+    known = {shard: _asked(shard) for shard in shards}
+    done: dict[str, str] = {}
+    for shard, before in known.items():
+        if "error" in before:
+            done[shard.name] = before["error"]
+        elif before["holder"] == before["worker"]:
+            done[shard.name] = perform_at(shard, HandOver())
+    if json:
+        print_json({"shards": [{"shard": shard, "error": problem} for shard, problem in done.items()]})
+    else:
+        lines([f"{shard}: {problem or 'the lease is given back'}" for shard, problem in done.items()])
+    if not done:
+        lines(["this worker holds the lease of no shard"], err=True)
+    raise typer.Exit(PROBLEMS if any(done.values()) else DONE)
 
 
 def problem_lines(workers: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from config.errors import Refused
 from handler.cli.client import NotReachable, ask, question
-from handler.operations.address import BASE, OperationRequest
+from handler.operations.address import BASE, DataclassType, OperationRequest, call_of
 
 _SOCKET = "trimtab.sock"
 _GROUPS = f"{BASE}/groups/"
@@ -70,8 +70,17 @@ def _having(shards: Sequence[Path], group: str) -> tuple[list[Path], list[str]]:
 
 def answer_of(shard: Path, *parts: str) -> tuple[Any, str]:
     """Ask one shard; return its JSON, or why there is none."""
+    return _sent(shard, question(*parts))
+
+
+def perform_at(shard: Path, operation: DataclassType) -> str:
+    """Have one shard perform an operation; return why it did not; empty: it did."""
+    return _sent(shard, call_of(operation))[1]
+
+
+def _sent(shard: Path, call: OperationRequest) -> tuple[Any, str]:
     try:
-        code, answer = ask(shard / _SOCKET, question(*parts))
+        code, answer = ask(shard / _SOCKET, call)
     except NotReachable as error:
         return None, str(error)
     if code != HTTPStatus.OK:

@@ -192,6 +192,25 @@ def test_every_worker_shows_the_groups_and_the_leases_of_all_shards(bed: ShardsB
 
 
 @pytest.mark.real("postgres")
+def test_a_machine_is_drained_by_handing_over_all_leases_that_its_worker_holds(bed: ShardsBed) -> None:
+    drained = a_holder(bed)
+    left = other(bed, drained)
+    until(lambda: all("standby" in roles(drained, shard) for shard in SHARDS), every=0.1)
+    had = drained.held()
+    answer = typed("cluster", "hand-over", "--state", str(drained.state), "--json")
+    assert answer.code == 0
+    assert {(shard["shard"], shard["error"]) for shard in answer.json["shards"]} == {(shard, "") for shard in had}
+    until(lambda: left.held() == frozenset(SHARDS), every=0.1)
+    again = typed("cluster", "hand-over", "--state", str(drained.state))
+    assert (again.code, "holds the lease of no shard" in again.err) == (0, True)
+    left.kill()
+    until(lambda: drained.held() == frozenset(SHARDS), every=0.1)
+    until(lambda: all("standby" not in roles(drained, shard) for shard in SHARDS), every=0.2)
+    refused = typed("cluster", "hand-over", "--state", str(drained.state))
+    assert (refused.code, "no other worker could take over now" in refused.out) == (1, True)
+
+
+@pytest.mark.real("postgres")
 def test_metrics_of_a_lease_name_its_shard_at_the_holder_and_at_the_standby(bed: ShardsBed) -> None:
     for worker in bed.workers.values():
         holds = "1.0" if "north" in worker.held() else "0.0"
