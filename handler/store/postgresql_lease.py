@@ -2,7 +2,8 @@
 
 Every call is a short transaction or two in a session of its own, so that a long write of the store delays no renewal.
 The transaction that takes the lease also ends the former holder's sessions and writes the first mark of the new epoch,
-so that a worker that was stopped in the middle of a write neither keeps its locks nor commits it.
+so that a worker that was stopped in the middle of a write neither keeps its locks nor commits it. The server ends the
+session of one that is stopped in the middle of such a transaction (`postgresql_short`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from handler.store.lease_rows import NAME, begin_lease
 from handler.store.lease_statements import FIRST_WITH_WORKERS, SCHEMA, LeaseStatements, lease_statements
 from handler.store.postgresql_database import LeaseTerm, first_mark
 from handler.store.postgresql_sessions import END_WRITERS
-from handler.store.postgresql_short import CLOCK, ShortTransactions
+from handler.store.postgresql_short import CLOCK, PATIENT, ShortTransactions
 from handler.store.revisions import found_revision, upgrade
 from handler.store.worker_schema import lease, workers
 
@@ -63,6 +64,7 @@ class PostgresqlLease:
             connection.exec_driver_sql(_ALONE)
             found = found_revision(connection, self._short.url)
             if found is None or found < FIRST_WITH_WORKERS:
+                connection.exec_driver_sql(PATIENT)
                 upgrade(connection)
             begin_lease(connection)
 

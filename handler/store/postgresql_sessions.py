@@ -67,6 +67,7 @@ _ADVICE = {
     "3D000": "there is no such database: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'",
     "42501": "this user lacks rights: let it own the database or the schema",
     "25006": "it only reads: name the primary, or all hosts and target_session_attrs=read-write",
+    "25P03": "this machine was too slow: it was stopped, or is too busy, in the middle of a transaction",
     "57P": "it is stopping or starting; the daemon goes on by itself when it is back",
     "55P03": "another session holds a lock: end that session (a migration, a shell)",
     "58": "its disk fails: see the server's log",

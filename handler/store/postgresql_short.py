@@ -15,7 +15,11 @@ from handler.store.postgresql_sessions import PostgresqlSessions, explained
 
 CLOCK = func.date_part("epoch", func.clock_timestamp(), type_=Double)
 """The database's time, in seconds since the epoch."""
-_IMPATIENT = "SET statement_timeout = '5s'; SET lock_timeout = '3s'"
+_IMPATIENT = "SET statement_timeout = '5s'; SET lock_timeout = '3s'; SET idle_in_transaction_session_timeout = '2s'"
+"""A process that is stopped between two statements would keep its locks for ever, that of the lease among them: its
+session ends before a lease could be taken, which takes a span of 2 s at the least."""
+PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"
+"""For a migration, which works between statements."""
 
 
 class ShortTransactions:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, RootTransaction, insert, select
+from sqlalchemy import Connection, RootTransaction, insert, select, update
 
 from config.document.statement import Statement
 from config.errors import StoreError
@@ -22,6 +22,7 @@ from handler.store.postgresql import PostgresqlStore, prepare
 from handler.store.postgresql_database import PostgresqlDatabase
 from handler.store.postgresql_lease import PostgresqlLease
 from handler.store.schema import meta
+from handler.store.worker_schema import lease as lease_rows
 from handler.store.writer import StoreWriter
 from tests.handler.store.test_checkpoints import _HOLDS, _Life
 from tests.support.postgresql import broken
@@ -151,6 +152,21 @@ def test_a_lease_is_renewed_by_its_holder_alone(lease):
     lease.take(seen.row, B, SPAN)
     assert not lease.renew(1, A, SPAN, "d1")
     assert not lease.renew(2, A, SPAN, "d1")
+
+
+def test_a_worker_that_is_stopped_while_it_takes_the_lease_keeps_no_other_one_from_taking_it(lease, place):
+    seen, other, terms = lease.look(A), lease_of(place), []
+
+    def stop_while_it_takes_it() -> None:
+        with lease._short.begun() as connection:
+            connection.execute(update(lease_rows).values(epoch=1, process="p1"))
+            terms.append(other.take(seen.row, B, SPAN))
+
+    with pytest.raises(StoreError, match="this machine was too slow: it was stopped"):
+        stop_while_it_takes_it()
+    assert [term.epoch for term in terms] == [1]
+    assert lease.look(A).row.process == "p2"
+    other.close()
 
 
 def test_a_lease_that_is_given_back_is_free_at_once_and_only_its_holder_gives_it_back(lease):
