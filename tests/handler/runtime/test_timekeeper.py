@@ -11,6 +11,7 @@ import pytest
 from collector.boards.alerts import Brought
 from config.units import AlertId, Instant
 from handler.engine import engine as engines
+from handler.identity.grants import Anonymous
 from handler.store.sqlite import SqliteStore
 from tests.support.engines import WEB, EngineBed, Up, hurry, model
 from tests.support.waiting import PATIENT
@@ -248,4 +249,35 @@ def test_members_are_in_their_states_for_as_long_as_before_the_clock_was_set(bed
 
     bed.run(scene)
     bed.ahead += step
+    bed.run(scene)
+
+
+@STEPS
+def test_a_token_expires_on_the_date_that_its_owner_was_shown(bed: EngineBed, step: float) -> None:
+    async def scene(up: Up) -> None:
+        users = up.engine.users
+        await users.begin("ada", Anonymous.NONE)
+        bearer = await up.operations.users.new_token("ada", "laptop", None, None, 30 * DAY)
+        shown = users.token("ada", "laptop").expires_at
+        await set_by(up, step)
+        assert users.token("ada", "laptop").expires_at == shown
+        bed.later = 30 * DAY - step - 3600.0
+        assert users.bearer(bearer, "") is not None
+        bed.later += 7200.0
+        assert users.bearer(bearer, "") is None
+
+    bed.run(scene)
+
+
+@STEPS
+def test_a_session_lasts_neither_longer_nor_shorter_when_the_clock_is_set(bed: EngineBed, step: float) -> None:
+    async def scene(up: Up) -> None:
+        sessions = up.engine.credentials.sessions
+        cookie, _ = sessions.begin("ada")
+        await set_by(up, step)
+        bed.later = 3500.0
+        assert sessions.find(cookie, by_person=False) is not None
+        bed.later = 3700.0
+        assert sessions.find(cookie, by_person=False) is None
+
     bed.run(scene)
