@@ -36,3 +36,8 @@ def rotate(state: State = None, json: AsJson = False) -> None:
     typer.echo(f"key {answer['key']}: secrets sealed anew: {answer['resealed']}")
     if answer["shut"]:
         typer.echo(f"not opened, and left as they were: {answer['shut']}; see trimtab seal status")
+    if names := ", ".join(answer.get("workers_without", ())):  # a holder of an older release does not say
+        typer.echo(
+            f"copy {answer['where']} of the machine that holds the lease to the machines of the other workers: "
+            f"{names}; until then they pass no requests on, and cannot open what is sealed"
+        )

@@ -114,6 +114,14 @@ class KeyAdmin:
                 raise Refused("nothing is sealed: the first key pair makes a key (trimtab user key new)")
             return await engine.credentials.key_pairs.reseal(self._applying.reseal)
 
+    def workers_without(self) -> tuple[str, ...]:
+        """Return the other workers of the store, to whose machines a person copies a key that this one has made."""
+        cluster = self._engine.parts.cluster
+        if cluster is None or self._engine.catalogue().seal is not None:
+            return ()
+        status = cluster.status()
+        return tuple(each.name for each in status.workers if each.name != status.worker)
+
     def _ends(self, lasts: Seconds | None) -> Instant | None:
         return None if lasts is None else Instant(self._engine.parts.clock().wall + lasts)
 

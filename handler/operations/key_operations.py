@@ -72,7 +72,13 @@ class RotateSeal:
 
     async def perform(self, operations: Operations, by: Actor) -> Shown:
         done = await operations.keys.reseal()
-        return {"key": done.key, "resealed": done.resealed, "shut": done.shut}
+        return {
+            "key": done.key,
+            "resealed": done.resealed,
+            "shut": done.shut,
+            "where": operations.keys.seal().where,
+            "workers_without": operations.keys.workers_without(),
+        }
 
 
 KeyOperation = NewKeyPair | RotateKeyPair | RevokeKeyPair | RotateSeal

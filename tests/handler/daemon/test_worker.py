@@ -269,7 +269,8 @@ def test_all_workers_follow_an_applied_file_until_one_is_started_to_go_by_its_ow
     give_key(after)
     until(lambda: roles(before)[after.name] == "standby", every=0.05)  # though its own file differs
 
-    assert before.trimtab("seal", "rotate").code == 0
+    rotated = before.trimtab("seal", "rotate")
+    assert (rotated.code, f"to the machines of the other workers: {after.name}" in rotated.out) == (0, True)
     until(lambda: roles(before)[after.name] == "barred", every=0.05)
     copy_key(before, after)
     until(lambda: roles(before)[after.name] == "standby", every=0.05)
