@@ -370,8 +370,8 @@ class Engine:
                 await self._timekeeper.look()
 
     async def _refresh_secrets(self) -> None:
-        seal = self.catalogue().seal
-        if await asyncio.to_thread(self.parts.secrets.refresh) and seal is not None and seal.vault is not None:
+        seal, secrets = self.catalogue().seal, self.parts.secrets
+        if secrets.has_paths and await asyncio.to_thread(secrets.refresh) and seal and seal.vault:
             await self.credentials.take_key(self.parts.seal_key(seal))
 
     async def _flush(self) -> None:

@@ -130,6 +130,11 @@ class SecretReader:
             self._wrong = {path: wrong for path, wrong in self._wrong.items() if path in self._sections}
             self._read_due(lambda path: path not in self._kept)
 
+    @property
+    def has_paths(self) -> bool:
+        """Whether the file refers to a vault, so that there is something to `refresh`."""
+        return bool(self._sections)
+
     def refresh(self) -> bool:
         """Read again what is due; return whether a path was read that could not be read before."""
         with self._turn:
