@@ -361,7 +361,9 @@ class Execution:
         match step:
             case Create():
                 profile, parts = tools.definition.profile, self._parts(name)
-                launch = Launch(id=self._launch(name), profile=profile, parts=parts, claim=tools.claim)
+                launch = Launch(
+                    id=self._launch(name), profile=profile, parts=parts, claim=tools.claim, first=step.member is None
+                )
                 with tools.quotas.making(self._world.group, name):
                     return tools.orchestrator.create(launch)
             case MakePart() | RemovePart() | ReleasePart():

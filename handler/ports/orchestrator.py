@@ -27,6 +27,8 @@ class Launch:
     """The cloud's ids of its parts (`handler.ports.parts`), all of them ready."""
     claim: Claim | None = None
     """What a cloud with `Claimable` machines writes on it in the call that makes it; ``None``: nothing."""
+    first: bool = False
+    """No earlier call was made for it: it is not there yet, wherever its cloud cannot be looked at now."""
 
 
 Papers = Callable[[MemberName], Mapping[str, str]]

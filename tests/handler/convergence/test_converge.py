@@ -184,6 +184,17 @@ def test_the_group_chooses_and_history_has_the_reason() -> None:
 # Answers that are lost, calls that fail.
 
 
+def test_a_cloud_is_told_which_creation_may_have_been_asked_for_before() -> None:
+    bed = Bed(size=1)
+    bed.cloud.faults.script("create", Transient("timed out"))
+    bed.settle()
+
+    bed.desire(2)
+    bed.settle()
+
+    assert [launch.first for launch in bed.cloud.launches] == [False, True]
+
+
 def test_a_lost_answer_to_create_makes_no_second_machine() -> None:
     bed = Bed(size=3)
     bed.cloud.faults.script("create", LOST, None, LOST)
