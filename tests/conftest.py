@@ -28,7 +28,15 @@ settings.register_profile("sample", settings.get_profile("suite"), max_examples=
 settings.register_profile("nightly", settings.get_profile("suite"), max_examples=1000)
 settings.load_profile("suite")
 
-_PACKAGES = {"promtool": "prometheus", "postgres": "postgresql", "snmpwalk": "snmp"}
+_PACKAGES = {
+    "libvirtd": "libvirt-daemon libvirt-daemon-driver-qemu",
+    "qemu-img": "qemu-utils",
+    "qemu-system-x86_64": "qemu-system-x86",
+    "virt-ssh-helper": "libvirt-daemon",
+    "promtool": "prometheus",
+    "postgres": "postgresql",
+    "snmpwalk": "snmp",
+}
 """Debian's package of a program, where it is called otherwise."""
 
 _PLACES = ("/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)))
@@ -116,7 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         key=lambda item: not _starts_programs(item.path)
     )  # what takes long begins first: no worker waits at the end
     for item in items:
-        if _starts_programs(item.path):
+        if _starts_programs(item.path) or item.get_closest_marker("real"):
             item.add_marker("program")
         for reason in _reasons_to_skip(item):
             item.add_marker(pytest.mark.skip(reason=reason))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from collector.clients.libvirt.messages import Procedure
 from collector.sources.opennebula.parsing import measured_question, question
 from config.errors import DriverError, Full, Transient
 from config.model.catalogue import Profile
@@ -364,6 +365,16 @@ def test_the_methods_of_opennebula_that_are_documented_are_those_that_are_called
         sent = {f"one.{method}" for method, _ in stage.wire.calls}
     sent |= {xmlrpc.client.loads(asked)[1] for asked in (question("", 0), measured_question(""))}  # counters
     assert methods() == sent
+
+
+# libvirt
+
+
+def test_the_calls_to_libvirt_that_are_documented_are_those_that_are_known() -> None:
+    text = (DOCS / "libvirt.md").read_text(encoding="utf-8").partition("these are called:")[2]
+    documented = {name.lower() for name in re.findall(r"`(vir[A-Za-z]+)`", text.partition("\n\n")[0])}
+    known = {f"vir{each.name.replace('_', '').lower()}" for each in Procedure if not each.name.startswith("AUTH_")}
+    assert documented == known
 
 
 @pytest.mark.parametrize("command", ["listProjects", "listVirtualMachines"])

@@ -8,6 +8,7 @@ from config.model.catalogue import (
     Budget,
     Cloud,
     CloudstackCloud,
+    LibvirtCloud,
     OneflowCloud,
     OpennebulaCloud,
     OpenstackCloud,
@@ -52,6 +53,24 @@ def cloud(id: CloudId, entry: CloudDocument) -> Cloud:
     if entry.openstack is not None:
         access, calls = entry.openstack.access, _calls(entry.calls)
         return OpenstackCloud(id=id, access=access, budget=budget(entry.budget), calls=calls)
+    return _own_hosts(id, entry)
+
+
+def _own_hosts(id: CloudId, entry: CloudDocument) -> ProcessCloud | LibvirtCloud:
+    """Build a cloud without a service of its own: hosts, or this machine."""
+    if (virt := entry.libvirt) is not None:
+        return LibvirtCloud(
+            id=id,
+            hosts=virt.places,
+            trust=virt.trust,
+            certificate=virt.certificate,
+            key=virt.key,
+            timeout=virt.timeout,
+            addresses=virt.addresses,
+            memory=virt.memory,
+            budget=budget(entry.budget),
+            calls=_calls(entry.calls),
+        )
     return ProcessCloud(id=id, budget=budget(entry.budget), calls=_calls(entry.calls))
 
 

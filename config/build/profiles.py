@@ -18,6 +18,7 @@ from config.model.catalogue import (
     ReadyProbe,
     Recipe,
 )
+from config.model.libvirt import LibvirtRecipe
 from config.model.recipes import attributes_of
 from config.units import CloudId, ProfileId
 
@@ -35,7 +36,7 @@ def profile(id: ProfileId, entry: ProfileDocument) -> Profile:
     )
 
 
-def _recipe(entry: ProfileDocument) -> Recipe:
+def _recipe(entry: ProfileDocument) -> Recipe:  # noqa: PLR0911  # one for each kind
     if entry.command is not None:
         env = {name: each if isinstance(each, str) else each.ref for name, each in entry.env.items()}
         return ProcessRecipe(
@@ -53,17 +54,38 @@ def _recipe(entry: ProfileDocument) -> Recipe:
         return OpennebulaRecipe(
             template=entry.template, networks=tuple(entry.networks), extra=attributes_of(entry.extra or ())
         )
-    if entry.zone is None or entry.template is None or entry.offering is None:
-        return NoProgram()  # on CloudStack, `config.checks.programs` says which is missing
+    if entry.zone is not None and entry.template is not None and entry.offering is not None:
+        return _deployed(entry, zone=entry.zone, template=entry.template, offering=entry.offering)
+    if entry.base is not None and entry.memory is not None and entry.vcpus is not None:
+        return _domain(entry, base=entry.base, memory=entry.memory, vcpus=entry.vcpus)
+    return NoProgram()  # `config.checks.programs` says what is missing
+
+
+def _deployed(entry: ProfileDocument, *, zone: str, template: str, offering: str) -> CloudstackRecipe:
     return CloudstackRecipe(
-        zone=entry.zone,
-        template=entry.template,
-        offering=entry.offering,
+        zone=zone,
+        template=template,
+        offering=offering,
         networks=tuple(entry.networks),
         affinity_groups=tuple(entry.affinity_groups),
         user_data=entry.user_data or "",
         parameters=entry.parameters or (),
         short_names=entry.short_names is True,
+    )
+
+
+def _domain(entry: ProfileDocument, *, base: str, memory: int, vcpus: int) -> LibvirtRecipe:
+    pool, _, volume = base.partition("/")
+    return LibvirtRecipe(
+        base_pool=pool,
+        base=volume,
+        memory=memory,
+        vcpus=vcpus,
+        pool=entry.pool,
+        disk=entry.disk,
+        networks=tuple(entry.networks),
+        user_data=entry.user_data or "",
+        domain=entry.domain or "",
     )
 
 

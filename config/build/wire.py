@@ -46,6 +46,7 @@ from config.model.catalogue import (
 from config.model.clouds import (
     Calls,
     CloudstackCloud,
+    LibvirtCloud,
     OneflowCloud,
     OpennebulaCloud,
     OpenstackCloud,
@@ -88,6 +89,7 @@ from config.model.expressions import (
 )
 from config.model.freezes import FreezeWindow, Freezing
 from config.model.holidays import Holidays
+from config.model.libvirt import LibvirtHost, LibvirtRecipe
 from config.model.made_rule import HealthCheck, MadeRule, Stickiness
 from config.model.managed import HealthMonitor, ListenerSpec, ManagedBalancer, PoolSpec, SessionPersistence, Vip
 from config.model.observability import Notify, NotifyCommand, NotifySlack, NotifyUrl, Recording
@@ -139,6 +141,7 @@ TAGS: Final[Mapping[type, str]] = {
     Calendar: "Calendar",
     Calls: "Calls",
     CloudstackCloud: "CloudstackCloud",
+    LibvirtCloud: "LibvirtCloud",
     OneflowCloud: "OneflowCloud",
     OpennebulaCloud: "OpennebulaCloud",
     OpenstackCloud: "OpenstackCloud",
@@ -221,6 +224,8 @@ TAGS: Final[Mapping[type, str]] = {
     BootVolume: "BootVolume",
     CloudstackRecipe: "CloudstackRecipe",
     NoProgram: "NoProgram",
+    LibvirtHost: "LibvirtHost",
+    LibvirtRecipe: "LibvirtRecipe",
     OneflowRecipe: "OneflowRecipe",
     OpennebulaRecipe: "OpennebulaRecipe",
     OpenstackRecipe: "OpenstackRecipe",

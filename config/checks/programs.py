@@ -18,6 +18,7 @@ from config.model.catalogue import (
     CloudstackCloud,
     CloudstackRecipe,
     Group,
+    LibvirtCloud,
     ManagedBalancer,
     OneflowCloud,
     OneflowRecipe,
@@ -30,6 +31,7 @@ from config.model.catalogue import (
     Profile,
     SimulatedCloud,
 )
+from config.model.libvirt import LibvirtRecipe
 from config.model.parts import NetworkPort
 from config.model.where import Where
 from config.units import CloudId, GroupId, ProfileId
@@ -83,7 +85,15 @@ _OPENSTACK = _Machines(
     more=FURTHER["openstack"],
     parts=True,
 )
+_LIBVIRT = _Machines(
+    recipe=LibvirtRecipe,
+    what="domains of libvirt",
+    holder="domain",
+    needs=NEEDED["libvirt"],
+    more=FURTHER["libvirt"],
+)
 _KINDS = {
+    LibvirtCloud: _LIBVIRT,
     CloudstackCloud: _CLOUDSTACK,
     OpennebulaCloud: _OPENNEBULA,
     OneflowCloud: _ONEFLOW,
@@ -115,7 +125,7 @@ def fitting(catalogue: Catalogue) -> Iterator[Finding]:
                 reasons = {key: f"members on the simulated cloud {cloud} {why}" for key, why in _OF_PLAYED.items()}
                 yield from _meaningless(catalogue, profile, reasons)
                 yield from _serving_nothing(catalogue, profile, made)
-            case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() as cloud:
+            case CloudstackCloud() | OpennebulaCloud() | OneflowCloud() | OpenstackCloud() | LibvirtCloud() as cloud:
                 yield from _of_machines(catalogue, profile, made, _KINDS[type(cloud)])
             case unknown:
                 assert_never(unknown)

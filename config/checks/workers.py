@@ -11,7 +11,7 @@ from config.errors import DeclarationError, Problem, Refused
 from config.model.access import SecretRef
 from config.model.balancers import HaproxyBalancer, SharedListener
 from config.model.catalogue import Catalogue
-from config.model.clouds import ProcessCloud
+from config.model.clouds import LibvirtCloud, ProcessCloud
 from config.model.where import dotted
 from config.units import WORKER_NAME, WORKER_NAME_IN_WORDS, WorkerName
 
@@ -19,6 +19,7 @@ _NAMED_AT_MOST: Final = 3
 """Entries that a bar names: it is one line."""
 
 _NAME_IT: Final = "write on: NAME, the worker of that machine, or run without --worker"
+_OF_LIBVIRT: Final = "write qemu+tls://HOST/system or qemu+ssh://HOST/system; or on: NAME, the worker of that machine"
 _OF_A_SOCKET: Final = (
     "have HAProxy listen on an address that all workers reach (stats socket ipv4@HOST:PORT level admin), and write "
     "HOST:PORT here; or write on: NAME, the worker of that machine"
@@ -72,9 +73,7 @@ def tied_places(catalogue: Catalogue) -> Iterator[Finding]:
 
 def _of_one_machine(catalogue: Catalogue) -> Iterator[tuple[_Entry, str, str]]:
     """Yield each entry that belongs to one machine, why that is so, and what to do where no ``on`` says which."""
-    for cloud in catalogue.clouds.values():
-        if isinstance(cloud, ProcessCloud):
-            yield ("clouds", cloud.id), "its members are processes of one machine, which no other worker sees", _NAME_IT
+    yield from _clouds_of_one_machine(catalogue)
     for balancer in catalogue.balancers.values():
         if isinstance(balancer, SharedListener):
             words = "a shared listener belongs to one machine, which no other worker reaches"
@@ -83,6 +82,15 @@ def _of_one_machine(catalogue: Catalogue) -> Iterator[tuple[_Entry, str, str]]:
             for socket in (each for each in balancer.sockets if each.startswith("/")):
                 words = f"{socket} is a socket of each worker's own machine"
                 yield ("balancers", balancer.id), words, _OF_A_SOCKET
+
+
+def _clouds_of_one_machine(catalogue: Catalogue) -> Iterator[tuple[_Entry, str, str]]:
+    for cloud in catalogue.clouds.values():
+        if isinstance(cloud, ProcessCloud):
+            yield ("clouds", cloud.id), "its members are processes of one machine, which no other worker sees", _NAME_IT
+        elif isinstance(cloud, LibvirtCloud):
+            for uri in (host.uri for host in cloud.hosts if host.is_local):
+                yield ("clouds", cloud.id), f"{uri} is libvirt on each worker's own machine", _OF_LIBVIRT
 
 
 # Which workers reach everything.

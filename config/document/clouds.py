@@ -8,6 +8,7 @@ from pydantic import Field
 
 from config.document.cloudstack import CloudstackDocument
 from config.document.declared import Declared, key, must
+from config.document.libvirt import LibvirtDocument
 from config.document.on_workers import Workers, on_workers
 from config.document.opennebula import OneflowDocument, OpennebulaDocument
 from config.document.openstack import OpenstackDocument
@@ -60,7 +61,9 @@ class ProcessDocument(Declared):
 class CloudDocument(Declared):
     """Where members come from. Exactly one kind of cloud."""
 
-    choice: ClassVar[tuple[str, ...]] = ("process", "simulated", "cloudstack", "opennebula", "oneflow", "openstack")
+    choice: ClassVar[tuple[str, ...]] = (
+        *("process", "simulated", "cloudstack", "opennebula", "oneflow", "openstack", "libvirt"),
+    )
     choice_of: ClassVar[str] = "the kind of cloud"
 
     process: Annotated[ProcessDocument | None, Given] = key(
@@ -96,6 +99,9 @@ class CloudDocument(Declared):
     )
     openstack: Annotated[OpenstackDocument | None, Given] = key(
         "Members are servers of an OpenStack project, made and deleted over Nova's API.", {"cloud": "prod"}
+    )
+    libvirt: Annotated[LibvirtDocument | None, Given] = key(
+        "Members are domains of hosts with libvirt (KVM), without a cloud above them.", {"uri": "qemu:///system"}
     )
     budget: BudgetDocument = key("How much may be created on this cloud, by all groups.", {"per_hour": 60}, default={})
     calls: Annotated[CallsDocument | None, Given] = key(

@@ -16,6 +16,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "opennebula": ("template",),
         "oneflow": ("service", "role"),
         "openstack": ("image", "flavor"),
+        "libvirt": ("base", "memory", "vcpus"),
     }
 )
 """Of members that are machines: what each kind of cloud needs…"""
@@ -28,6 +29,7 @@ FURTHER: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *("networks", "user_data", "key_name", "security_groups", "availability_zone", "server_group"),
             *("boot_volume", "metadata", "config_drive", "reach"),
         ),
+        "libvirt": ("pool", "disk", "networks", "user_data", "domain"),
     }
 )
 """…and what it takes besides."""

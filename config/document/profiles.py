@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, PlainValidator, field_validator
 
 from config.document.cloudstack import Parameters
-from config.document.declared import Declared, key, must
+from config.document.declared import SIZE_PATTERN, Declared, key, must, worded
+from config.document.libvirt import DomainXml, VolumeName
 from config.document.opennebula import ExtraAttributes, RoleName
 from config.document.openstack import OpenstackKeys
 from config.document.parts import PartDocument, leading_somewhere
-from config.document.resource_limits import ResourceLimitsDocument
+from config.document.resource_limits import ResourceLimitsDocument, at_least
 from config.document.scalars import AbsolutePath, Given, HttpPath, Name, Port, PositiveSpan, Text, Variable, Yes
 from config.document.sources import SnmpDocument, TextOrSecret
+
+_MEMORY = worded("size with a unit", "from 1MiB", type="string", pattern=SIZE_PATTERN)
 
 
 class ReadyDocument(Declared):
@@ -27,7 +30,9 @@ class ReadyDocument(Declared):
 class ProfileDocument(OpenstackKeys):
     """What a new member is made of. A changed profile moves nothing that runs."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"command", "env", "snmp", "user_data", "parameters", "extra"})
+    hidden: ClassVar[frozenset[str]] = frozenset(
+        {"command", "env", "snmp", "user_data", "parameters", "extra", "domain"}
+    )
 
     cloud: Name = must("The cloud that members come from.", "local")
     command: Annotated[Annotated[list[Text], Field(min_length=1)] | None, Given] = key(
@@ -63,14 +68,14 @@ class ProfileDocument(OpenstackKeys):
         "CloudStack: the service offering.", "small", left_out="none; a cloud of this kind needs it"
     )
     networks: list[Text] = key(
-        "CloudStack, OpenNebula, OpenStack: the networks, the first first. [none] is no network, on OpenStack.",
+        "On all but OneFlow: the networks, the first first. [none] is no network, on OpenStack.",
         ["web-tier"],
         default=[],
-        left_out="those of the account or template; on OpenStack Nova chooses",
+        left_out="those of the account, template or domain; on OpenStack Nova chooses",
     )
     affinity_groups: list[Text] = key("CloudStack: the affinity groups.", ["apart"], default=[])
     user_data: Annotated[Annotated[str, Field(min_length=1, max_length=2**19, title="text")] | None, Given] = key(
-        "CloudStack, OpenStack: what cloud-init finds as user data. No secrets: the account's users can read it.",
+        "CloudStack, OpenStack, libvirt: what cloud-init finds as user data. No secrets: others can read it.",
         "#cloud-config\npackages: [nginx]\n",
         left_out="none",
     )
@@ -90,6 +95,28 @@ class ProfileDocument(OpenstackKeys):
     )
     role: Annotated[RoleName | None, Given] = key(
         "OneFlow: the role with the members as nodes.", "frontend", left_out="none; a cloud of this kind needs it"
+    )
+    base: Annotated[VolumeName | None, Given] = key(
+        "libvirt: the volume that members' disks begin as, with its pool. It must not change while they use it.",
+        "images/debian-12.qcow2",
+        left_out="none; a cloud of this kind needs it",
+    )
+    memory: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _MEMORY] | None, Given] = key(
+        "libvirt: the memory of a member.", "2GiB", left_out="none; a cloud of this kind needs it"
+    )
+    vcpus: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, Given] = key(
+        "libvirt: the processors of a member.", 2, left_out="none; a cloud of this kind needs it", unit="processors"
+    )
+    pool: Annotated[Text | None, Given] = key(
+        "libvirt: the pool of members' disks.", "fast", left_out="that of the base"
+    )
+    disk: Annotated[Annotated[int, PlainValidator(at_least("1MiB")), _MEMORY] | None, Given] = key(
+        "libvirt: how large members' disks are for them.", "20GiB", left_out="as the base"
+    )
+    domain: Annotated[DomainXml | None, Given] = key(
+        "libvirt: XML of a domain that name, memory, processors, disks and networks are put into.",
+        '<domain type="kvm"><os><type machine="q35">hvm</type></os><features><acpi/></features></domain>',
+        left_out="a guest of KVM with the host's processor and a channel for its agent",
     )
     parts: dict[Name, PartDocument] = key(
         "What each member has beside its machine, where the cloud makes such: volumes, ports, addresses.",

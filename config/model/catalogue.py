@@ -22,6 +22,7 @@ from config.model.balancers import NetscalerBalancer as NetscalerBalancer  # noq
 from config.model.clouds import Cloud as Cloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import CloudstackCloud as CloudstackCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import EventBus
+from config.model.clouds import LibvirtCloud as LibvirtCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OneflowCloud as OneflowCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OpennebulaCloud as OpennebulaCloud  # noqa: PLC0414 part of the model to its readers
 from config.model.clouds import OpenstackCloud as OpenstackCloud  # noqa: PLC0414 part of the model to its readers

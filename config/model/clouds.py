@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 
 from config.model.access import BY_SYSTEM, SecretRef, Trust
+from config.model.libvirt import AddressSource, LibvirtHost
 from config.model.openstack import OpenstackAccess
 from config.model.pacing import STOCK, Budget
 from config.model.simulation import Behaviour
@@ -112,7 +113,28 @@ class OpenstackCloud:
     calls: Calls | None = None
 
 
-Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OneflowCloud | OpenstackCloud
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibvirtCloud:
+    """Members are domains of one host with libvirt, or of several that no cloud stands above."""
+
+    id: CloudId
+    hosts: tuple[LibvirtHost, ...]
+    trust: Trust = BY_SYSTEM
+    certificate: str | None = None
+    """A file with the certificate that hosts know Trimtab by."""
+    key: str | None = None
+    """The file with its private key."""
+    timeout: Seconds = 15.0
+    """For one answer, all of it."""
+    addresses: AddressSource = AddressSource.LEASES
+    memory: float = 1.0
+    """How much memory guests of a host may have together, as a share of its own."""
+    budget: Budget = STOCK
+    calls: Calls | None = None
+    """``None``: as many as come."""
+
+
+Cloud = ProcessCloud | SimulatedCloud | CloudstackCloud | OpennebulaCloud | OneflowCloud | OpenstackCloud | LibvirtCloud
 """Closed union of the kinds of cloud."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from config.model.access import SecretRef
+from config.model.libvirt import LibvirtRecipe
 from config.units import Seconds
 
 
@@ -151,5 +152,7 @@ class OpenstackRecipe:
     reach: Reach = _FIRST
 
 
-Recipe = ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe | OneflowRecipe | OpenstackRecipe
+Recipe = (
+    ProcessRecipe | NoProgram | CloudstackRecipe | OpennebulaRecipe | OneflowRecipe | OpenstackRecipe | LibvirtRecipe
+)
 """Closed union of what members are made of."""

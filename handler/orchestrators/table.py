@@ -11,6 +11,7 @@ from config.model.access import SecretRef
 from config.model.catalogue import (
     Cloud,
     CloudstackCloud,
+    LibvirtCloud,
     OneflowCloud,
     OpennebulaCloud,
     OpenstackCloud,
@@ -19,6 +20,7 @@ from config.model.catalogue import (
 )
 from config.units import Instant
 from handler.orchestrators.cloudstack.driver import CloudstackOrchestrator
+from handler.orchestrators.libvirt.driver import LibvirtOrchestrator
 from handler.orchestrators.oneflow.driver import OneflowOrchestrator
 from handler.orchestrators.opennebula.driver import OpennebulaOrchestrator
 from handler.orchestrators.openstack.driver import OpenstackOrchestrator
@@ -27,7 +29,7 @@ from handler.orchestrators.simulated.driver import SimulatedOrchestrator
 from handler.ports.orchestrator import Orchestrator, Papers, no_papers, no_secrets
 
 
-def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
+def orchestrator_for(  # noqa: PLR0911, PLR0913, PLR0917  # the composition root's list, and one for each kind
     declaration: Cloud,
     installation: str,
     directory: Path,
@@ -56,5 +58,7 @@ def orchestrator_for(  # noqa: PLR0913, PLR0917  # the composition root's list
             return OneflowOrchestrator(declaration, installation, spans, read_secret, circuits)
         case OpenstackCloud():
             return OpenstackOrchestrator(declaration, installation, spans, read_secret, circuits=circuits)
+        case LibvirtCloud():
+            return LibvirtOrchestrator(declaration, installation, clock, circuits)
         case _:
             assert_never(declaration)

@@ -28,7 +28,9 @@ WEB = GroupId("web")
 def of(trial: Trial, *others: Trial) -> Callable[[Any], Any]:
     """Try every driver that it can befall, and these others as well."""
     befallen = [
-        pytest.param(column, trial, id=column.name) for column in COLUMNS if column.cells.keys() >= {trial, *others}
+        pytest.param(column, trial, id=column.name, marks=column.marks)
+        for column in COLUMNS
+        if column.cells.keys() >= {trial, *others}
     ]
     return pytest.mark.parametrize(("column", "trial"), befallen)
 
@@ -225,7 +227,7 @@ def test_a_quota_means_full_says_so_and_leaves_nothing(cloud: Orchestrator, stag
     assert stage.count(stage.launch().id.name) == 0
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+@pytest.mark.parametrize("column", [pytest.param(column, id=column.name, marks=column.marks) for column in COLUMNS])
 def test_a_cloud_shows_what_room_it_has_or_why_that_is_unknown(column: Column, stage: Stage) -> None:
     driver = stage.driver()
     if Trial.ROOM in column.cells:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from config.model.catalogue import CloudstackCloud, OpennebulaCloud, ProcessCloud, SimulatedCloud
 from config.model.simulation import CallFaults, CallRate, Incident, ListingFaults, ScriptedEvent
 from handler.ports.orchestrator import Orchestrator
@@ -59,6 +61,8 @@ class Column:
     stage: Callable[[Path], AbstractContextManager[Any]]
     cells: Mapping[Trial, Callable[[Any], Orchestrator]]
     empty: Mapping[Trial, str]
+    marks: tuple[pytest.MarkDecorator, ...] = ()
+    """Of all cases: what they need."""
 
 
 def untroubled(stage: Any) -> Orchestrator:

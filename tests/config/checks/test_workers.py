@@ -45,8 +45,13 @@ def test_what_every_machine_reaches_alike_is_accepted() -> None:
             3,
             "balancers.edge: /run/h.sock is a socket of each worker's own machine",
         ),
+        (
+            STORE + "clouds: {kvm: {libvirt: {hosts: {h1: 'qemu+tls://h1/system', h2: 'qemu:///system'}}}}\n",
+            2,
+            "clouds.kvm: qemu:///system is libvirt on each worker's own machine",
+        ),
     ],
-    ids=["store in a file", "a file that is written", "process cloud", "shared listener", "unix socket"],
+    ids=["store in a file", "a file that is written", "process cloud", "shared listener", "unix socket", "libvirt"],
 )
 def test_what_belongs_to_one_machine_is_refused(text: str, line: int, words: str) -> None:
     (problem,) = found(text)

@@ -14,6 +14,7 @@ from config.document.declared import Declared
 from config.document.fields import mapping_at
 from config.document.file import Document
 from config.document.forecasts import ForecastLoadDocument, HolidaysDocument
+from config.document.libvirt import LibvirtDocument
 from config.document.listening import ListenDocument
 from config.document.made_rule import MadeRuleDocument
 from config.document.managed import HealthMonitorDocument, PersistenceDocument, VipDocument
@@ -392,6 +393,7 @@ BESIDE: Mapping[tuple[type[Declared], str], Mapping[str, object]] = {
     (HttpCounterDocument, "jsonpath"): {"port": 9100, "path": "/stats"},
     (HttpCounterDocument, "user"): {"port": 9100, "path": "/metrics", "metric": "up", "password": {"env": "PASSWORD"}},
     (PaceDocument, ""): {"count": 4},
+    **{(LibvirtDocument, key): {"uri": None, "certificate": None, "key": None} for key in ("certificate", "key")},
     (HolidaysDocument, ""): {"dates": ["12-25"]},
     (HttpCounterDocument, "password"): {"port": 9100, "path": "/metrics", "metric": "up", "user": "trimtab"},
 }

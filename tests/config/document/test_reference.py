@@ -58,6 +58,7 @@ BASE: dict[str, Any] = {
         "prod": {"openstack": {"cloud": "prod"}},
         "stack": {"cloudstack": STACK},
         "nebula": {"opennebula": NEBULA},
+        "kvm": {"libvirt": {"uri": "qemu:///system"}},
         "flow": {"oneflow": NEBULA | {"endpoint": "http://one.example.org:2474", "rpc": NEBULA["endpoint"]}},
     },
     "balancers": {"edge": {"haproxy": {"socket": "/run/haproxy/admin.sock", "backend": "web"}}},
@@ -66,7 +67,14 @@ BASE: dict[str, Any] = {
     "alerts": {"depth": {"match": {"alertname": "Depth"}, "groups": ["web"], "value": "depth", "ttl": "15m"}},
 }
 """What examples may refer to. They stand beside it, under a name of their own."""
-KINDS = {"process": "local", "openstack": "prod", "cloudstack": "stack", "opennebula": "nebula", "oneflow": "flow"}
+KINDS = {
+    "process": "local",
+    "openstack": "prod",
+    "cloudstack": "stack",
+    "opennebula": "nebula",
+    "oneflow": "flow",
+    "libvirt": "kvm",
+}
 APART = object()
 """In place of a value: the key goes away."""
 UNCONDITIONAL = {"when": APART, "duration": APART}

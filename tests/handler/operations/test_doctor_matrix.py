@@ -18,6 +18,7 @@ from config.model.catalogue import (
     Cloud,
     CloudstackCloud,
     CloudstackRuleBalancer,
+    LibvirtCloud,
     NetscalerBalancer,
     OctaviaBalancer,
     OpennebulaCloud,
@@ -41,6 +42,7 @@ clouds:
   stack: {cloudstack: {endpoint: "http://127.0.0.1:1/client/api", api_key: {env: K}, secret: {env: K}}}
   nebula: {opennebula: {endpoint: "http://127.0.0.1:1/RPC2", user: u, password: {env: K}}}
   flow: {oneflow: {endpoint: "http://127.0.0.1:1", rpc: "http://127.0.0.1:1/RPC2", user: u, password: {env: K}}}
+  kvm: {libvirt: {uri: "qemu:///system?socket=/nonexistent/libvirt-sock"}}
   open:
     openstack: {application_credential: {auth_url: "http://127.0.0.1:1/v3", id: x, secret: {env: K}}}
 balancers:
@@ -56,12 +58,14 @@ profiles:
   stack: {cloud: stack, zone: z, template: t, offering: o}
   nebula: {cloud: nebula, template: t}
   flow: {cloud: flow, service: s, role: r}
+  kvm: {cloud: kvm, base: images/web, memory: 1GiB, vcpus: 1, networks: [n]}
   open: {cloud: open, image: i, flavor: f, networks: [n], parts: {data: {volume: {size: 1GiB}}}}
 groups:
   here: {profile: here, min: 0, max: 2, balancers: [{use: haproxy, port: 80}]}
   played: {profile: played, min: 0, max: 2}
   stack: {profile: stack, min: 0, max: 2}
   nebula: {profile: nebula, min: 0, max: 2}
+  kvm: {profile: kvm, min: 0, max: 2}
   flow: {profile: flow, min: 0, max: 2}
   open: {profile: open, min: 0, max: 2}
 """
@@ -108,6 +112,12 @@ MATRIX: Mapping[type, Row] = {
         clock=CLOCK,
         quota=("quota", "quota of the user's group"),
         profile=("OneFlow", "service", "role", "nodes"),
+    ),
+    LibvirtCloud: Row(
+        version=VERSION,
+        clock="ages are kept by our own clock, on the domain",
+        quota=("memory",),
+        profile=("base", "network"),
     ),
     OpenstackCloud: Row(
         version=VERSION,

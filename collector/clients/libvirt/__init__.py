@@ -1,0 +1,1 @@
+"""Calls to libvirt's daemon, over its own protocol."""

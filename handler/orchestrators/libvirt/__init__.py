@@ -1,0 +1,1 @@
+"""Members are domains of hosts with libvirt."""
