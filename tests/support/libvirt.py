@@ -104,8 +104,8 @@ def libvirtd(*settings: str) -> Iterator[Libvirtd]:
     """Start a daemon; stop it when the block ends. Sockets need a short path."""
     with tempfile.TemporaryDirectory(prefix="tt-lv-") as directory:
         daemon = Libvirtd(Path(directory))
-        daemon.start(*settings)
         try:
+            daemon.start(*settings)
             yield daemon
         finally:
             daemon.stop()
@@ -260,14 +260,13 @@ def qemu_host() -> Iterator[QemuHost]:
         (pools / "autostart/images.xml").symlink_to(pools / "images.xml")
         for path in (daemon.directory, *daemon.directory.rglob("*")):
             os.chown(path, owner.pw_uid, owner.pw_gid, follow_symlinks=False)
-        daemon.start()
-        host = QemuHost(daemon)
-        add_volume(host.direct, "images", "base.qcow2")
-        try:
+        with contextlib.ExitStack() as ending:
+            ending.callback(daemon.stop)
+            daemon.start()
+            host = QemuHost(daemon)
+            ending.callback(host.clear)
+            add_volume(host.direct, "images", "base.qcow2")
             yield host
-        finally:
-            host.clear()
-            daemon.stop()
 
 
 def a_guest(sequence: int = 1, group: str = "web", **fields: Any) -> Launch:
