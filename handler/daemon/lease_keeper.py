@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from config.document.places import ParsedText
 from config.errors import Refused, StoreError
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from handler.store.postgresql_database import LeaseTerm
     from handler.store.postgresql_lease import PostgresqlLease
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _LOOKS_EVERY: Seconds = 1.0
 _RENEWALS = 4
 """In each span: two may fail, and the lease lasts."""
@@ -88,6 +91,8 @@ class LeaseKeeper:
         """When that was seen."""
         self._ahead = 0.0
         self._guard = Guard("lease")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
+        """Its own: no request or look of a cloud that hangs may delay a renewal."""
         self.handing_over = asyncio.Event()
         """The lease is to be given back."""
         self.overtaken = asyncio.Event()
@@ -152,7 +157,7 @@ class LeaseKeeper:
             Refused: another process runs under this name.
             StoreError: the database cannot be reached, or a daemon that is no worker holds it.
         """
-        await asyncio.to_thread(self._lease.prepare)
+        await self._in_thread(self._lease.prepare)
         await self._outlast_namesake()
         await self._look()
 
@@ -160,7 +165,7 @@ class LeaseKeeper:
         """Wait until a process that was killed under this name has been silent for a span. Raises as `start`."""
         before = 0.0
         while True:
-            seen = await asyncio.to_thread(self._lease.read)
+            seen = await self._in_thread(self._lease.read)
             other = next((each for each in seen.workers if each.presence.name == self._own.name), None)
             if other is None or other.age >= self._span:
                 return
@@ -237,7 +242,7 @@ class LeaseKeeper:
         self._rests_until = Monotonic(now + self._span)
         if isinstance(state, OwnLease):
             try:
-                await asyncio.to_thread(self._lease.release, state.epoch, self._own)
+                await self._in_thread(self._lease.release, state.epoch, self._own)
             except StoreError as error:
                 logs.warn("lease_not_given_back", epoch=state.epoch, error=str(error))
 
@@ -245,10 +250,14 @@ class LeaseKeeper:
         """Give back a lease that was taken while this process was to stop, leave the list, and close the session."""
         await self.give_back()
         try:
-            await asyncio.to_thread(self._lease.leave, self._own)
+            await self._in_thread(self._lease.leave, self._own)
         except StoreError as error:
             logs.warn("worker_not_taken_off", worker=self._own.name, error=str(error))
         self._lease.close()
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(call, *args, **kwargs))
 
     async def _tried(self) -> LeaseTerm | None:
         """Look, and take the lease if that may be."""
@@ -263,7 +272,7 @@ class LeaseKeeper:
 
     async def _taken(self, seen: Looked, now: Monotonic) -> LeaseTerm | None:
         """Take the lease. A process that is to stop meanwhile has it all the same, and gives it back."""
-        term = await asyncio.to_thread(self._lease.take, seen.row, self._own, self._span)
+        term = await self._in_thread(self._lease.take, seen.row, self._own, self._span)
         if term is not None:
             self._state, self._held_since = held(term.epoch, now, self._span), now
             self.taken += 1
@@ -271,7 +280,7 @@ class LeaseKeeper:
         return term
 
     async def _look(self) -> Looked:
-        seen = await asyncio.to_thread(self._looked)
+        seen = await self._in_thread(self._looked)
         self._state = observed(
             self._state if isinstance(self._state, ObservedLease) else None, seen.row, self._steady()
         )
@@ -318,14 +327,14 @@ class LeaseKeeper:
             state = self._state
             if not isinstance(state, OwnLease):
                 return False
-            digest = await asyncio.to_thread(declaration)
+            digest = await self._in_thread(declaration)
             asked = self._steady()
             digest = self._coming or digest
-            if not await asyncio.to_thread(self._lease.renew, state.epoch, self._own, self._span, digest):
+            if not await self._in_thread(self._lease.renew, state.epoch, self._own, self._span, digest):
                 self._state = None
                 return False
             self._state = held(state.epoch, asked, self._span)
-            self._take_in(await asyncio.to_thread(self._lease.read), None)
+            self._take_in(await self._in_thread(self._lease.read), None)
             return True
 
     def _take_in(self, seen: Looked, asked: Monotonic | None) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
@@ -215,6 +216,32 @@ def test_a_worker_that_wants_the_lease_back_has_its_priority_again_ten_minutes_a
 
 def test_a_lease_that_a_person_has_handed_over_is_not_wanted_back() -> None:
     assert priorities_after_a_lease(1.0, 600.0, 9000.0, by_hand=True) == [0, 0, 0]
+
+
+def test_the_lease_is_taken_and_renewed_while_requests_that_hang_have_all_other_threads() -> None:
+    keeper = LeaseKeeper(SharedLease(others=()), B, 0.1, lambda: Monotonic(0.0), lambda seen: "")  # type: ignore[arg-type]
+    goes_on, named = threading.Event(), asyncio.Event()
+
+    async def acts() -> bool:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+
+        def digest() -> str:
+            loop.call_soon_threadsafe(named.set)
+            return "-"
+
+        hanging = asyncio.create_task(asyncio.to_thread(goes_on.wait, PATIENT))
+        await keeper.start()
+        keeping = asyncio.create_task(keeper.keep(await keeper.obtain(), digest))
+        await asyncio.wait({asyncio.create_task(named.wait()), hanging}, return_when=asyncio.FIRST_COMPLETED)
+        keeping.cancel()
+        goes_on.set()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await keeper.give_back()
+        return await hanging
+
+    assert asyncio.run(acts())
+    assert named.is_set()
 
 
 def samples(keeper: LeaseKeeper) -> set[str]:
