@@ -7,12 +7,13 @@ process, and no more: one that is refused or fails is tried again, and the other
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import logging
 import signal
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple
@@ -37,6 +38,8 @@ PREFERRED = 1000
 _AGAIN: Seconds = 5.0
 """After which a shard that has ended is tried again; then after twice as long, and so on."""
 _AGAIN_AT_MOST: Seconds = 60.0
+_THREADS: contextvars.ContextVar[Executor | None] = contextvars.ContextVar("threads", default=None)
+"""Those of the shard that the context is of."""
 
 
 def shards_of(files: Sequence[Path], worker: WorkerOptions, preferred: Sequence[str]) -> tuple[WorkerOptions, ...]:
@@ -98,7 +101,7 @@ def _refuse_own(state: Path) -> None:
 async def _kept(shard: WorkerOptions, signals: Signals, limit: int) -> None:
     """Be a worker of one shard until the process is to stop, however often that fails."""
     pause, options = _AGAIN, shard
-    with logs.about(shard=shard.shard):
+    with logs.about(shard=shard.shard), own_threads(shard.shard):
         while not signals.stop.is_set():
             began = _steady()
             try:
@@ -123,12 +126,24 @@ def _steady() -> Monotonic:
     return clock.moment().steady
 
 
+@contextlib.contextmanager
+def own_threads(shard: str) -> Iterator[None]:
+    """Give what the block begins threads of its own in a `ShardLoop`: a shard whose database hangs takes its own."""
+    threads = ThreadPoolExecutor(thread_name_prefix=shard)
+    token = _THREADS.set(threads)
+    try:
+        yield
+    finally:
+        _THREADS.reset(token)
+        threads.shutdown(wait=False)
+
+
 class ShardLoop(uvloop.Loop):
-    """An event loop whose threads log for the shard that they work for."""
+    """An event loop whose threads log for the shard that they work for, and are its own."""
 
     def run_in_executor(  # type: ignore[override]  # its stub has a coroutine
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """As that of every loop; the function runs in the context of the call."""
+        """As that of every loop; the function runs in the context of the call, by default in a thread of its shard."""
         work = contextvars.copy_context().run
-        return super().run_in_executor(executor, work, func, *args)  # type: ignore[return-value]
+        return super().run_in_executor(executor or _THREADS.get(), work, func, *args)  # type: ignore[return-value]

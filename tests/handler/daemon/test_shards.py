@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from config.errors import Refused
 from config.units import WorkerName
-from handler.daemon.shards import PREFERRED, shards_of
+from handler.daemon.shards import PREFERRED, ShardLoop, own_threads, shards_of
 from handler.daemon.worker import WorkerOptions
 from handler.leasing.workers import priority_for
+from handler.logs import about, say
 from handler.runtime.ownership import write_private
 from tests.support.daemon import typed
 from tests.support.shards import ShardedWorker, ShardsBed, ShardView, a_bed_of
-from tests.support.waiting import until
+from tests.support.waiting import PATIENT, until
 
 SHARDS = ("north", "south", "west")
 BOX1 = WorkerOptions(name=WorkerName("box1"), file=Path("-"), state=Path("/state"))
@@ -58,6 +64,30 @@ def test_the_state_directory_of_one_daemon_is_not_taken_for_that_of_several_shar
     write_private(tmp_path / "installation", "k3f9ab\n")
     refused = typed("run", "north.yaml", "south.yaml", "--worker", "a", "--state", str(tmp_path))
     assert (refused.code, "is the state directory of one daemon: move what is in it" in refused.err) == (1, True)
+
+
+def test_calls_of_one_shard_that_hang_take_no_thread_from_another(caplog: pytest.LogCaptureFixture) -> None:
+    goes_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def hang() -> None:
+        begun.release()
+        goes_on.wait(PATIENT)
+
+    async def acts(shard: str, calls: Sequence[Callable[[], object]]) -> None:
+        with about(shard=shard), own_threads(shard):
+            await asyncio.gather(*(asyncio.to_thread(call) for call in calls))
+
+    async def side_by_side() -> bool:
+        hanging = asyncio.create_task(acts("south", [hang] * 100))
+        await acts("north", [begun.acquire, partial(say, "renewed")])
+        is_hanging = not hanging.done()
+        goes_on.set()
+        await hanging
+        return is_hanging
+
+    caplog.set_level(logging.INFO, logger="trimtab")
+    assert uvloop.run(side_by_side(), loop_factory=ShardLoop)
+    assert [record.getMessage() for record in caplog.records] == ["event=renewed shard=north"]
 
 
 @pytest.fixture(scope="module")
