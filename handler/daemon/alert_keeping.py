@@ -24,7 +24,7 @@ from config.errors import Refused, StoreError
 from config.model.access import SecretRef
 from config.units import Instant, Seconds
 from handler import logs
-from handler.daemon.relaying import Asking, NotTaken, OutcomeUnknown, in_relay_thread, row_of, written
+from handler.daemon.relaying import Asking, NotTaken, OutcomeUnknown, row_of
 from handler.ingest.addresses import ALERTS, kinds_of
 from handler.ingest.alerts import payloads, signatures, tokens
 from handler.ingest.alerts.notifications import Payload
@@ -75,7 +75,7 @@ class AlertKeeping:
         """
         now = self.now()
         try:
-            hooks = await in_relay_thread(self.rows.hooks)
+            hooks = await self.asking.threads.run(self.rows.hooks)
             payload = await asyncio.to_thread(self._proved, request, hooks, now)
             if payload is None or not await self._stored(replace(request, proved_at=now)):
                 return None
@@ -94,7 +94,7 @@ class AlertKeeping:
         seal, name = await asyncio.to_thread(self.asking.seal), secrets.token_hex(8)
         sealed = seal.seal(request.text, row_of(name, ANY_EPOCH, "request"))
         row = PutDown(id=name, worker=self.asking.worker, epoch=ANY_EPOCH, request=sealed)
-        return await written(self.rows, self.rows.keep, row)
+        return await self.asking.written(self.rows.keep, row)
 
     def _proved(self, request: RelayedRequest, hooks: tuple[StoredHook, ...], now: Instant) -> Payload | None:
         """Return the alerts of a request that its webhook may bring; ``None``: the holder judges. It may block."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from config.errors import Refused, StoreError, TrimtabError
 from config.units import Seconds
 from handler import logs
-from handler.daemon.relaying import in_relay_thread, row_of
+from handler.daemon.relaying import RelayThreads, row_of
 from handler.daemon.waking import LookEvery, Wakes
 from handler.leasing.relaying import A_REQUEST, ANY_EPOCH, AT_ONCE, PutDown, TakenUp
 from handler.runtime.loops import Guard, whole
@@ -68,6 +68,7 @@ class CarryingOut:
         epoch: of the lease.
         wakes: what this worker hears of standbys.
         origin: returns headers that tell which worker answered, and from what.
+        threads: for calls of the database.
     """
 
     rows: PostgresqlRelay
@@ -76,6 +77,7 @@ class CarryingOut:
     epoch: int
     wakes: Wakes
     origin: Callable[[], Headers]
+    threads: RelayThreads
     _under_way: set[asyncio.Task[None]] = field(default_factory=set)
     _seen: TakenUp = field(default_factory=TakenUp)
     _kept: int = 0
@@ -133,13 +135,13 @@ class CarryingOut:
         """Take requests up, after kept alerts of which nothing was done are put back. Raises `StoreError`."""
         if self._puts_back:
             self._puts_back = False
-            await in_relay_thread(self.rows.put_back, self.epoch, but=frozenset(self._taken))
+            await self.threads.run(self.rows.put_back, self.epoch, but=frozenset(self._taken))
         kept = self._kept < _AT_ONCE_OVER_TCP and asyncio.get_running_loop().time() >= self._kept_from
-        return await in_relay_thread(self.rows.take_up, self.epoch, kept=kept)
+        return await self.threads.run(self.rows.take_up, self.epoch, kept=kept)
 
     async def _left_to_the_next(self) -> None:
         """Put back the kept alerts that the ingest was not asked for, or that it can be asked for again."""
-        put_back = partial(in_relay_thread, self.rows.put_back, self.epoch, but=frozenset(self._asked))
+        put_back = partial(self.threads.run, self.rows.put_back, self.epoch, but=frozenset(self._asked))
         await Guard("kept_alerts", without_store="not_put_back").run(put_back)
 
     async def _guarded(self, row: PutDown, work: Callable[[], Awaitable[None]]) -> None:
@@ -149,7 +151,7 @@ class CarryingOut:
         """Carry out a request that a standby waits for."""
         request = self._read(row)
         if request is None:
-            await in_relay_thread(self.rows.answer, row.id, "")
+            await self.threads.run(self.rows.answer, row.id, "")
             return
         turn = self._turns if request.listener is Listener.TCP else contextlib.nullcontext()
         async with turn:
@@ -158,7 +160,7 @@ class CarryingOut:
         if isinstance(answer, RelayedAnswer):
             answer = replace(answer, headers=(*answer.headers, *self.origin()))
         sealed = self.seal.seal(text_of(answer), row_of(row.id, self.epoch, "answer"))
-        await in_relay_thread(self.rows.answer, row.id, sealed)
+        await self.threads.run(self.rows.answer, row.id, sealed)
 
     async def _delivered(self, row: PutDown, woken: asyncio.Event) -> None:
         """Carry out an alert whose sender has an answer already; later, if nothing can be done of it now.
@@ -183,7 +185,7 @@ class CarryingOut:
         else:
             tell = logs.say if status == HTTPStatus.ACCEPTED else logs.warn
             tell("kept_alert_carried_out", worker=row.worker, status=status)
-            await in_relay_thread(self.rows.forget, row.id)
+            await self.threads.run(self.rows.forget, row.id)
         self._taken.discard(row.id)
         self._asked.discard(row.id)
 

@@ -51,8 +51,8 @@ _LOOKS = LookEvery(heard=1.0, unheard=0.25)
 """Whether there is an answer, while a request waits, and whether the lease has changed hands."""
 _FORMAT = "2"
 """How requests and answers are written. Workers of other releases do not read what they would misunderstand."""
-_THREADS = ThreadPoolExecutor(2, thread_name_prefix="relay")
-"""For calls of the database: while that hangs, requests that wait take no thread from what keeps the lease."""
+_AT_ONCE = 2
+"""Calls of the database."""
 _UNKNOWN = (
     "the holder took the request and has not answered: it may have been carried out, so look before you repeat it"
 )
@@ -69,6 +69,25 @@ class NotTaken(Refused):
 
 class OutcomeUnknown(Refused):
     """A holder may have carried the request out, or may still do so."""
+
+
+class RelayThreads:
+    """Those in which the relays of one worker call the database.
+
+    While that hangs, requests that wait take no thread from anything else, nor from the relays of another shard.
+    """
+
+    def __init__(self) -> None:
+        """Prepare; a thread begins with the first call."""
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="relay")
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call in one of them."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *args, **kwargs))
+
+    def close(self) -> None:
+        """Have them end once nothing is left to do."""
+        self._threads.shutdown(wait=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +110,7 @@ class Asking:
         worker: the name of this one.
         steady: a clock that is never set.
         wakes: what this worker hears of the holder.
+        threads: for calls of the database.
     """
 
     rows: PostgresqlRelay
@@ -98,6 +118,7 @@ class Asking:
     worker: str
     steady: Callable[[], Monotonic]
     wakes: Wakes
+    threads: RelayThreads
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """This worker is no standby any more, or stops."""
     _sender: str = field(default_factory=partial(secrets.token_hex, 8))
@@ -132,26 +153,26 @@ class Asking:
 
     async def _tried(self, request: RelayedRequest, seal: Seal, waits: _Waits) -> HolderAnswer | None:
         """Put a request down for the holder of the lease as it is now; ``None``: that changed, and nothing was done."""
-        epoch = await in_relay_thread(self.rows.epoch)
+        epoch = await self.threads.run(self.rows.epoch)
         name = numbered_id(self._sender, next(self._numbers))
         sealed = seal.seal(request.text, row_of(name, epoch, "request"))
         put = PutDown(id=name, worker=self.worker, epoch=epoch, request=sealed)
         with self.wakes.expecting(name) as woken:
-            await written(self.rows, self.rows.put_down, put)
+            await self.written(self.rows.put_down, put)
             try:
                 return await self._answer(put, seal, waits, woken)
             finally:
                 with contextlib.suppress(StoreError):
-                    await in_relay_thread(self.rows.forget, name)
+                    await self.threads.run(self.rows.forget, name)
 
     async def _answer(self, put: PutDown, seal: Seal, waits: _Waits, woken: asyncio.Event) -> HolderAnswer | None:
         """Wait for the answer; ``None``: the request is withdrawn."""
         while True:
             is_over = self._is_over(waits.until)
             with contextlib.suppress(StoreError):  # the database may be back in time
-                progress = await in_relay_thread(self.rows.progress, put.id)
+                progress = await self.threads.run(self.rows.progress, put.id)
                 is_late = self._is_over(waits.taken_by) or progress.epoch != put.epoch
-                if is_late and await in_relay_thread(self.rows.withdraw, put.id):
+                if is_late and await self.threads.run(self.rows.withdraw, put.id):
                     return None
                 answer = _answer_of(put, progress, seal)
                 if answer is not None:
@@ -160,26 +181,25 @@ class Asking:
                 raise OutcomeUnknown(_UNKNOWN)
             await self.wakes.next_look(woken, _LOOKS)
 
+    async def written(self, write: Callable[[PutDown], T], put: PutDown) -> T:
+        """Write a request, and return what ``write`` does.
+
+        Raises:
+            StoreError: it is not there, and nothing was done.
+            OutcomeUnknown: it may be there, since the database's answer was lost.
+        """
+        try:
+            return await self.threads.run(write, put)
+        except StoreError as error:
+            is_withdrawn = False
+            with contextlib.suppress(StoreError):
+                is_withdrawn = await self.threads.run(self.rows.withdraw, put.id)
+            if is_withdrawn:
+                raise
+            raise OutcomeUnknown(_UNSAID) from error
+
     def _is_over(self, until: Monotonic) -> bool:
         return self.ended.is_set() or self.steady() > until
-
-
-async def written(rows: PostgresqlRelay, write: Callable[[PutDown], T], put: PutDown) -> T:
-    """Write a request, and return what ``write`` does.
-
-    Raises:
-        StoreError: it is not there, and nothing was done.
-        OutcomeUnknown: it may be there, since the database's answer was lost.
-    """
-    try:
-        return await in_relay_thread(write, put)
-    except StoreError as error:
-        is_withdrawn = False
-        with contextlib.suppress(StoreError):
-            is_withdrawn = await in_relay_thread(rows.withdraw, put.id)
-        if is_withdrawn:
-            raise
-        raise OutcomeUnknown(_UNSAID) from error
 
 
 def _answer_of(put: PutDown, progress: RelayProgress, seal: Seal) -> HolderAnswer | None:
@@ -207,8 +227,3 @@ def _opened(put: PutDown, sealed: str, seal: Seal) -> HolderAnswer:
 def row_of(name: str, epoch: int, column: str) -> RowName:
     """Return the name that a request or an answer is sealed for."""
     return "relayed", name, str(epoch), f"{column} {_FORMAT}"
-
-
-async def in_relay_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a call of the database in a thread that is for those of relays alone."""
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, partial(call, *args, **kwargs))

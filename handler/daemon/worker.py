@@ -29,7 +29,7 @@ from handler.daemon.applied_here import AppliedProblems, own_seal
 from handler.daemon.carrying_out import CarryingOut
 from handler.daemon.lease_keeper import LeaseKeeper
 from handler.daemon.own_file import FileInForce, OwnFile
-from handler.daemon.relaying import Asking
+from handler.daemon.relaying import Asking, RelayThreads
 from handler.daemon.run import Place, Running, Signals, acting, attended, built, holding, prepared
 from handler.daemon.serving import edge_of, served
 from handler.daemon.waking import Wakes
@@ -106,13 +106,13 @@ async def working(options: WorkerOptions, signals: Signals, limit: int) -> None:
     held = holding(options.file, options.state, host=options.host, port=options.port, accepts_file=options.accepts_file)
     async with held as place:
         keeper = _keeper(place, options)
-        relay = _Relay(rows=relay_of(_store(place)), wakes=Wakes(wakes_of(_store(place))))
+        relay = _Relay(rows=relay_of(_store(place)), wakes=Wakes(wakes_of(_store(place))), threads=RelayThreads())
         key = partial(own_seal, place.catalogue, place.directory)
         try:
             await keeper.start()
             async with relay.wakes.listening():
                 while not signals.stop.is_set():
-                    asking = Asking(relay.rows, key, options.name, _steady, relay.wakes)
+                    asking = Asking(relay.rows, key, options.name, _steady, relay.wakes, relay.threads)
                     secret = partial(read_secret, environ=os.environ)
                     keeping = AlertKeeping(
                         rows=relay.rows, asking=asking, secret=secret, now=lambda: clock.moment().wall
@@ -121,6 +121,7 @@ async def working(options: WorkerOptions, signals: Signals, limit: int) -> None:
                     if turn is not None:
                         await _acted(place, keeper, turn, relay, signals, limit)
         finally:
+            relay.threads.close()
             relay.rows.close()
             await keeper.leave()
 
@@ -131,6 +132,7 @@ class _Relay:
 
     rows: PostgresqlRelay
     wakes: Wakes
+    threads: RelayThreads
 
 
 def _store(place: Place) -> PostgresqlPlace:
@@ -211,7 +213,7 @@ async def _acted(place: Place, keeper: LeaseKeeper, turn: _Turn, relay: _Relay, 
             turn.in_force.file = lambda: daemon.engine.declared().file
             place.acceptance.pending = False
             seal, origin = daemon.engine.credentials.seal, partial(_origin, keeper)
-            carrying_out = CarryingOut(relay.rows, seal, daemon.relayed, term.epoch, relay.wakes, origin)
+            carrying_out = CarryingOut(relay.rows, seal, daemon.relayed, term.epoch, relay.wakes, origin, relay.threads)
             async with carrying_out.running():
                 await _first(asyncio.wait({keeping}), keeper.handing_over, keeper.overtaken, signals.stop)
         logs.say("lease_ended", epoch=term.epoch, because=_why_ended(keeping, keeper))

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from handler.daemon.carrying_out import CarryingOut
+from handler.daemon.relaying import RelayThreads
 from handler.daemon.waking import Wakes
 from handler.leasing.relaying import ANY_EPOCH, PutDown, RelayProgress
 from handler.ports.alerts import StoredHook
@@ -123,4 +124,4 @@ ORIGIN = (("trimtab-worker", "a"),)
 
 def carrying_out(rows: Any, own: Seal, app: Echo, epoch: int, tcp: App | None = None) -> CarryingOut:
     apps = RelayedApps(unix=app, tcp=tcp or Echo())
-    return CarryingOut(rows, own, apps, epoch, Wakes(NoSession()), lambda: ORIGIN)
+    return CarryingOut(rows, own, apps, epoch, Wakes(NoSession()), lambda: ORIGIN, RelayThreads())

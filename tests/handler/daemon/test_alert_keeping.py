@@ -19,7 +19,7 @@ from config.units import HookId, Instant, Monotonic
 from handler.daemon import carrying_out as carrying_out_module
 from handler.daemon import relaying
 from handler.daemon.alert_keeping import AlertKeeping
-from handler.daemon.relaying import Asking
+from handler.daemon.relaying import Asking, RelayThreads
 from handler.daemon.waking import LookEvery, Wakes
 from handler.ingest.alerts import tokens
 from handler.leasing.relaying import ANY_EPOCH, PutDown
@@ -68,10 +68,10 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carrying_out_module, "_AGAIN", 0.001)
 
 
-def standby(rows: Rows, place: Path) -> AlertKeeping:
-    """A standby whose clock moves on by a second with each look."""
-    own, seconds = seal(place / "key"), itertools.count()
-    asking = Asking(rows, lambda: own, "b", lambda: Monotonic(float(next(seconds))), Wakes(NoSession()))  # type: ignore[arg-type]
+def standby(rows: Rows, place: Path, *, step: int = 1) -> AlertKeeping:
+    """A standby whose clock moves on by a second, or another ``step``, with each look."""
+    own, seconds = seal(place / "key"), itertools.count(step=step)
+    asking = Asking(rows, lambda: own, "b", lambda: Monotonic(float(next(seconds))), Wakes(NoSession()), RelayThreads())  # type: ignore[arg-type]
     return AlertKeeping(rows=rows, asking=asking, secret=lambda ref: SECRET, now=lambda: Instant(100.0))  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def test_an_alert_that_a_holder_takes_up_has_the_holders_answer(tmp_path: Path) 
 
     async def play() -> None:
         async with carrying_out(rows, seal(tmp_path / "key"), Echo(), 4, tcp).running():
-            await asyncio.wait_for(standby(rows, tmp_path).relay(ALERT), PATIENT)
+            await asyncio.wait_for(standby(rows, tmp_path, step=0).relay(ALERT), PATIENT)
 
     asyncio.run(play())
     assert (len(tcp.scopes), rows.put) == (1, {})

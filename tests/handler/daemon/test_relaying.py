@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from config.errors import Refused, StoreError
 from config.units import Monotonic
 from handler.daemon import carrying_out as carrying_out_module
 from handler.daemon import relaying
-from handler.daemon.relaying import Asking, OutcomeUnknown
+from handler.daemon.relaying import Asking, OutcomeUnknown, RelayThreads
 from handler.daemon.waking import LookEvery, Wakes
 from handler.leasing.relaying import PutDown
 from handler.sealing.key_sources import OwnKeyFile
@@ -40,7 +41,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asking(rows: Any, own: Seal) -> Asking:
-    return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0), Wakes(NoSession()))
+    return Asking(rows, lambda: own, "b", lambda: Monotonic(0.0), Wakes(NoSession()), RelayThreads())
 
 
 def test_the_holder_sees_the_request_as_it_was_and_its_answer_comes_back(tmp_path: Path) -> None:
@@ -103,6 +104,29 @@ def test_requests_over_tcp_that_hold_the_holder_up_do_not_delay_those_over_unix_
 
     asyncio.run(play())
     assert len(held_up.scopes) == 40
+
+
+def test_a_database_that_hangs_holds_up_no_request_of_another_worker_of_the_process(tmp_path: Path) -> None:
+    goes_on = threading.Event()
+
+    class Hanging(Rows):
+        def epoch(self) -> int:
+            goes_on.wait(PATIENT)
+            return super().epoch()
+
+    async def play() -> bool:
+        own, rows = seal(tmp_path / "key"), Rows()
+        elsewhere = asking(Hanging(), own)
+        hanging = [asyncio.create_task(elsewhere.relay(REQUEST)) for _ in range(9)]
+        async with carrying_out(rows, own, Echo(), 4).running():
+            assert isinstance(await asking(rows, own).relay(REQUEST), RelayedAnswer)
+        is_hanging = not any(each.done() for each in hanging)
+        goes_on.set()
+        for each in hanging:
+            each.cancel()
+        return is_hanging
+
+    assert asyncio.run(play())
 
 
 def test_nothing_that_travels_is_readable_without_the_key(tmp_path: Path) -> None:
