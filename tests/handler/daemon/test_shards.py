@@ -213,10 +213,12 @@ def test_every_worker_shows_the_groups_and_the_leases_of_all_shards(bed: ShardsB
     shown = typed("cluster", "status", "--state", state)
     assert shown.code == 0
     assert [line.split()[:2] for line in shown.out.splitlines()[1:4]] == sorted(map(list, bed.holders().items()))
-    groups = typed("status", "--state", state, "--json").json
-    assert [(each["shard"], each["group"]) for each in groups if each["group"] != "web"] == [
-        (shard, f"of-{shard}") for shard in SHARDS
-    ]
+
+    def groups() -> list[tuple[str, str]]:
+        shown = typed("status", "--state", state, "--json").json
+        return [(each["shard"], each["group"]) for each in shown if each["group"] != "web"]
+
+    until(lambda: groups() == [(shard, f"of-{shard}") for shard in SHARDS], every=0.1)  # a lease may be on its way
     words = typed("status", "--state", state).out
     assert [line for line in words.splitlines() if line.endswith(":")] == [f"{shard}:" for shard in SHARDS]
 
