@@ -77,7 +77,7 @@ async def run_shards_until_signal(shards: Sequence[WorkerOptions]) -> None:
     """
     limit, signals = prepared()
     for state in {shard.state.parent for shard in shards}:
-        take_directory(state)
+        take_directory(state, shards=[shard.shard for shard in shards])
         _refuse_own(state)
     own = [Signals(stop=signals.stop, reload=asyncio.Event()) for _ in shards]
 

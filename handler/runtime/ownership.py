@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,8 +39,12 @@ _STRAY = frozenset({"lost+found"})
 _LARGEST = 64 * 1024
 
 
-def take_directory(path: Path) -> None:
+def take_directory(path: Path, *, shards: Collection[str] = ()) -> None:
     """Make a state directory if it is not there, and close it to other accounts, unless it is refused.
+
+    Args:
+        path: where it is.
+        shards: names of state directories that may be in it.
 
     Raises:
         Refused: it is a symbolic link or no directory, it belongs to another account, it is open to others and holds
@@ -56,7 +60,7 @@ def take_directory(path: Path) -> None:
     try:
         found = os.fstat(handle)
         _refuse_owner(path, found)
-        _refuse_other_use(path, found)
+        _refuse_other_use(path, found, shards)
         _refuse_unfit(path)
         os.fchmod(handle, 0o700)
     except OSError as error:
@@ -124,12 +128,12 @@ def _refuse_owner(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _refuse_other_use(path: Path, found: os.stat_result) -> None:
+def _refuse_other_use(path: Path, found: os.stat_result, shards: Collection[str]) -> None:
     """Refuse a directory that other accounts use: closing it would take it away from them."""
     if not found.st_mode & _SECRET:
         return
     names = {each.name for each in path.iterdir()} - _STRAY
-    if names and names.isdisjoint(_FILES):
+    if names and names.isdisjoint({*_FILES, *shards}):
         raise Refused(
             f"{path} is not a state directory: it has mode {stat.S_IMODE(found.st_mode):04o} and holds other files, "
             f"such as {min(names)}; name an empty one with --state"

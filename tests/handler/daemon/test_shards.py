@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ from handler.daemon.shards import PREFERRED, ShardLoop, own_threads, shards_of
 from handler.daemon.worker import WorkerOptions
 from handler.leasing.workers import priority_for
 from handler.logs import about, say
-from handler.runtime.ownership import write_private
+from handler.runtime.ownership import take_directory, write_private
 from tests.support.daemon import typed
 from tests.support.shards import ShardedWorker, ShardsBed, ShardView, a_bed_of
 from tests.support.waiting import PATIENT, until
@@ -88,6 +89,16 @@ def test_calls_of_one_shard_that_hang_take_no_thread_from_another(caplog: pytest
     caplog.set_level(logging.INFO, logger="trimtab")
     assert uvloop.run(side_by_side(), loop_factory=ShardLoop)
     assert [record.getMessage() for record in caplog.records] == ["event=renewed shard=north"]
+
+
+def test_state_directories_are_taken_that_were_moved_below_one_that_others_can_read(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "north").mkdir()
+    take_directory(tmp_path, shards=["north", "south"])
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+    tmp_path.chmod(0o755)
+    with pytest.raises(Refused, match="is not a state directory: it has mode 0755 and holds other files, such as nor"):
+        take_directory(tmp_path, shards=["south"])
 
 
 @pytest.fixture(scope="module")
