@@ -114,6 +114,7 @@ async def _kept(shard: WorkerOptions, signals: Signals, limit: int) -> None:
             except Exception as error:  # a defect costs this shard a moment, and not the others their leases
                 logging.getLogger("trimtab").debug("%s", logs.logfmt("traceback"), exc_info=True)
                 trouble = f"{type(error).__name__}: {error}"
+                options = replace(options, lost_at=_steady())  # it may have had the lease, too
             else:
                 continue
             pause = _AGAIN if _steady() - began > _AGAIN_AT_MOST else pause

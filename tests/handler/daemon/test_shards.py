@@ -167,20 +167,40 @@ def test_a_shard_whose_file_is_refused_keeps_no_other_from_acting(bed: ShardsBed
     assert (shown.code, "does not answer" in shown.out, "no daemon answers" in shown.out) == (1, True, True)
 
 
+def expose(worker: ShardedWorker, text: str) -> None:
+    """Have it listen for other machines, which is refused once the store is read, since it has no users."""
+    exposed = "listen: {address: '0.0.0.0:8460', behind_proxy: {trusted: [127.0.0.1/32]}}\n"
+    worker.file("north").write_text(exposed + text)
+
+
+def spoil(worker: ShardedWorker, text: str) -> None:
+    """Have a file where its engine has a directory."""
+    listeners = worker.state / "north" / "listeners"
+    if listeners.is_dir():
+        listeners.rmdir()
+    listeners.touch()
+
+
 @pytest.mark.real("postgres")
-def test_a_worker_that_has_had_a_lease_and_could_not_act_does_not_get_it_back_at_once(bed: ShardsBed) -> None:
+@pytest.mark.parametrize(
+    ("disable", "words"), [(expose, "the store has no users"), (spoil, "FileExistsError")], ids=["refused", "spoilt"]
+)
+def test_a_worker_that_has_had_a_lease_and_could_not_act_does_not_get_it_back_at_once(
+    bed: ShardsBed, disable: Callable[[ShardedWorker, str], None], words: str
+) -> None:
     right, wrong = bed.workers.values()
     right.kill()
     wrong.kill()
-    exposed = "listen: {address: '0.0.0.0:8460', behind_proxy: {trusted: [127.0.0.1/32]}}\n"
-    wrong.file("north").write_text(exposed + bed.files["north"])
+    disable(wrong, bed.files["north"])
     wrong.start("--prefer", "north")
     until(lambda: bool(wrong.lines("shard_ended", "north")), every=0.1)
-    assert "the store has no users" in wrong.lines("shard_ended", "north")[-1]
+    assert words in wrong.lines("shard_ended", "north")[-1]
     right.start()
     until(lambda: "north" in right.held(), every=0.1)
     until(lambda: priorities(right, "north").get(wrong.name) == 0, every=0.1)
     wrong.kill()
+    if disable is spoil:
+        (wrong.state / "north" / "listeners").unlink()
 
 
 def priorities(worker: ShardedWorker, shard: str) -> dict[str, int]:
