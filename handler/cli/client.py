@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from handler.operations.address import BASE, OperationRequest, header_of
 
-_PATIENCE = 120.0
+PATIENCE = 120.0
 """Seconds: a pass that gathers from a slow cloud may take this long."""
 
 
@@ -32,7 +32,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def ask(socket_path: Path, call: OperationRequest, *, within: float = _PATIENCE) -> tuple[int, Any]:
+def ask(socket_path: Path, call: OperationRequest, *, within: float = PATIENCE) -> tuple[int, Any]:
     """Send one request; return the response's status and JSON.
 
     A response that is not JSON (the daemon failed) becomes an ``error``.

@@ -36,7 +36,7 @@ def status(state: State = None, json: AsJson = False) -> None:
 
     shards = shards_below(directory(state))
     if shards:
-        _show_shards([_asked(shard) for shard in shards], json=json)
+        _show_shards(_asked(shards), json=json)
         return
     answer = read(state, json, "cluster")
     if not answer["worker"]:
@@ -58,14 +58,18 @@ def status(state: State = None, json: AsJson = False) -> None:
     lines(problem_lines(answer["workers"]))
 
 
-def _asked(state: Path) -> dict[str, Any]:
-    """Return what the worker of one shard says; of one that does not answer, why."""
-    from handler.cli.shards import answer_of
+def _asked(shards: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return what the worker of each shard says; of one that does not answer, why."""
+    from handler.cli.shards import answers_of
 
-    answer, problem = answer_of(state, "cluster")
+    return [_said(shard.name, answer, problem) for shard, (answer, problem) in answers_of(shards, "cluster").items()]
+
+
+def _said(shard: str, answer: Any, problem: str) -> dict[str, Any]:  # noqa: ANN401  # JSON from the daemon
+    """Return what the worker of one shard says; of one that does not answer, why."""
     if not problem and not answer["worker"]:
         problem = "this daemon is no worker: it runs without --worker"
-    return {"shard": state.name, **({"error": problem} if problem else answer)}
+    return {"shard": shard, **({"error": problem} if problem else answer)}
 
 
 def _show_shards(shards: Sequence[Mapping[str, Any]], *, json: bool) -> None:
@@ -93,7 +97,7 @@ def shard_columns(shard: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         shard["holder"] or "none",
         str(shard["epoch"]),
-        f"{shard['left_s']:.0f}s",
+        f"{shard['left_s']:.0f}s" if shard["left_s"] > 0 else "ended" if shard["epoch"] else "-",
         _span(unread) if unread else "-",
         ", ".join(standbys) or "none",
         str(applied) if applied else "-",
@@ -135,9 +139,8 @@ def _hand_over_all(shards: Sequence[Path], *, json: bool) -> None:
     from handler.cli.shards import perform_at
     from handler.operations.daemon_operations import HandOver
 
-    known = {shard: _asked(shard) for shard in shards}
     done: dict[str, str] = {}
-    for shard, before in known.items():
+    for shard, before in zip(shards, _asked(shards), strict=True):
         if "error" in before:
             done[shard.name] = before["error"]
         elif before["holder"] == before["worker"]:

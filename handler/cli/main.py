@@ -189,18 +189,18 @@ def status(
 
 def _show_groups_of(shards: Sequence[Path], *, json: bool) -> None:
     """Show the groups of each shard. Exits with a problem if one does not answer."""
-    from handler.cli.shards import answer_of
+    from handler.cli.shards import answers_of
     from handler.cli.tables import groups_table
 
-    found = {shard: answer_of(shard, "groups") for shard in shards}
+    found = answers_of(shards, "groups")
+    endpoints = {} if json else answers_of([shard for shard in shards if not found[shard][1]], "endpoints")
     wrong = {shard.name: problem for shard, (_, problem) in found.items() if problem}
     if json:
         print_json([{"shard": shard.name, **each} for shard, (groups, _) in found.items() for each in groups or ()])
     for shard, (groups, problem) in found.items():
         if not json and not problem:
-            endpoints, _ = answer_of(shard, "endpoints")
             lines([f"{shard.name}:"])
-            show(groups_table(groups, endpoints or ()))
+            show(groups_table(groups, endpoints[shard][0] or ()))
     lines([f"{shard}: {problem}" for shard, problem in wrong.items()], err=True)
     raise typer.Exit(PROBLEMS if wrong else DONE)
 

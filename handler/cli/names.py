@@ -74,14 +74,14 @@ def _answer(ctx: typer.Context, *parts: str) -> Any:  # noqa: ANN401  # JSON fro
     from config.errors import Refused
     from config.settings import state_directory
     from handler.cli import client
-    from handler.cli.shards import answer_of, shards_below, socket_for
+    from handler.cli.shards import answers_of, shards_below, socket_for
 
     chosen = ctx.params.get("state")
     state, call = Path(chosen) if chosen else state_directory(os.environ), client.question(*parts)
     if parts == ("groups",) and (shards := shards_below(state)):
-        return [group for shard in shards for group in answer_of(shard, "groups")[0] or ()]
+        return [group for found, _ in answers_of(shards, *parts, within=_PATIENCE).values() for group in found or ()]
     try:
-        _, answer = client.ask(socket_for(state, call), call, within=_PATIENCE)
+        _, answer = client.ask(socket_for(state, call, within=_PATIENCE), call, within=_PATIENCE)
     except (client.NotReachable, Refused, OSError):
         return None
     return answer

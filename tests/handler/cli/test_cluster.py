@@ -60,6 +60,7 @@ def test_a_line_of_a_shard_has_its_holder_lease_and_standbys() -> None:
         "http://a:8460",
     )
     assert shard_columns(SILENT)[0] == "does not answer"
+    assert shard_columns(shard("north", "", left_s=-5.0))[2] == "ended"
 
 
 def test_what_is_wrong_with_shards_is_said_below_how_many_each_worker_holds() -> None:
