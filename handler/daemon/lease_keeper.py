@@ -11,7 +11,7 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -44,8 +44,19 @@ _LOOKS_EVERY: Seconds = 1.0
 _RENEWALS = 4
 """In each span: two may fail, and the lease lasts."""
 _QUICKLY: Seconds = 0.25
+_PROMPT: Seconds = 0.5
+"""A look of the lease that took longer does not tell what time the database has, if an earlier one did."""
 _PRECEDENCE: Seconds = 2.0
 """For how long a lease that could be taken is left to a worker of a higher priority: it looks each second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ahead:
+    """By how much the database's clock is ahead of this machine's steady one."""
+
+    seconds: Seconds
+    took: Seconds
+    """The look at the lease that tells: it is exact by half of that."""
 
 
 class LeaseKeeper:
@@ -89,7 +100,7 @@ class LeaseKeeper:
         self._seen: Looked | None = None
         self._read_at = Monotonic(0.0)
         """When that was seen."""
-        self._ahead = 0.0
+        self._ahead = _Ahead(seconds=0.0, took=math.inf)
         self._guard = Guard("lease")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         """Its own: no request or look of a cloud that hangs may delay a renewal."""
@@ -120,7 +131,7 @@ class LeaseKeeper:
     @property
     def ahead(self) -> Seconds:
         """By how much the database's clock is ahead of this machine's steady one."""
-        return self._ahead
+        return self._ahead.seconds
 
     def held_back(self) -> str:
         """Return why nothing may be begun now; empty: this worker may act. Any thread may call."""
@@ -340,4 +351,6 @@ class LeaseKeeper:
     def _take_in(self, seen: Looked, asked: Monotonic | None) -> None:
         self._seen, self._read_at = seen, self._steady()
         if asked is not None:
-            self._ahead = seen.clock - (asked + self._steady()) / 2
+            took = self._read_at - asked
+            if took <= _PROMPT or took < self._ahead.took:
+                self._ahead = _Ahead(seconds=seen.clock - (asked + self._read_at) / 2, took=took)

@@ -80,6 +80,27 @@ def test_a_worker_that_cannot_read_the_database_says_so_and_its_gauges_have_no_s
         keeper.hand_over()
 
 
+def test_the_databases_clock_is_not_taken_from_a_look_during_which_the_database_hung() -> None:
+    now, hangs = [100.0], iter([20.0, 0.25, 38.0, 0.5])
+
+    @dataclass
+    class HangingLease(AbandonedLease):
+        def look(self, own: Presence) -> Looked:
+            now[0] += next(hangs)
+            return replace(super().look(own), clock=5000.0 + now[0])
+
+    keeper = LeaseKeeper(HangingLease(), B, 10.0, lambda: Monotonic(now[0]), lambda seen: "")  # type: ignore[arg-type]
+
+    async def looks() -> list[float]:
+        found = []
+        for _ in range(4):
+            await keeper.start()
+            found.append(keeper.ahead - 5000.0)
+        return found
+
+    assert asyncio.run(looks()) == [10.0, 0.125, 0.125, 0.25]
+
+
 @dataclass
 class SlowLease(AbandonedLease):
     """A lease whose taking lasts until the test lets it end."""
