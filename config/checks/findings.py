@@ -60,8 +60,9 @@ def followed_at(group: Group, policy: PolicyId) -> Where:
 
 
 def _site(catalogue: Catalogue, where: Where) -> Site:
-    """The place of a value; of what holds it, where a default was applied."""
+    """The place of a value; of what holds it, where a default was applied; the top of the file, where it is missing."""
     for length in range(len(where), 0, -1):
         if (site := catalogue.sites.get(where[:length])) is not None:
             return site
-    return Site(file="-", line=1, column=1)
+    file = next((site.file for site in catalogue.sites.values()), "-")
+    return Site(file=file, line=1, column=1)

@@ -156,7 +156,7 @@ def test_a_file_needs_no_store_and_may_have_the_seal_of_the_machines_own_file() 
     [
         (CLOUD + "writable: true\n", None, "fleet.yaml:2: writable: an applied file is in the store"),
         (CLOUD + SEAL, None, "fleet.yaml:2: seal: each machine's own file says something else of the key"),
-        (CLOUD, KEY, "-:1: seal: each machine's own file says something else of the key"),
+        (CLOUD, KEY, "fleet.yaml:1: seal: each machine's own file says something else of the key"),
         (PROCESSES, None, "fleet.yaml:1: clouds.box: its members are processes of one machine"),
     ],
     ids=["a file that is written", "another key", "no key", "members of one machine"],
