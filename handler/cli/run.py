@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from config.errors import Refused
+from handler.cli.shards import shards_below
 from handler.cli.terminal import USAGE, AsJson, State, directory, fail, refusals
 
 
@@ -70,6 +72,8 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
     _refuse_for_number(files, worker, url, port, priority, prefer, json=json)
     with refusals(json), stray_output.caught(logs.warn) as stream:
         logs.configure(stream=stream, json=json)
+        if len(files) == 1:
+            _refuse_above_shards(directory(state))
         if worker is None:
             started = run_until_signal(files[0], directory(state), host=host, port=port, accepts_file=accept_file)
             uvloop.run(started)
@@ -93,6 +97,21 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
             uvloop.run(run_worker_until_signal(options))
         else:
             uvloop.run(run_shards_until_signal(shards_of(files, options, prefer or ())), loop_factory=ShardLoop)
+
+
+def _refuse_above_shards(state: Path) -> None:
+    """Refuse one daemon where several shards have their state: it would begin anew, without their keys.
+
+    Raises:
+        Refused: they have.
+    """
+    shards = shards_below(state)
+    if shards:
+        names = ", ".join(shard.name for shard in shards)
+        raise Refused(
+            f"{state} has the state of several shards ({names}): name the files of all, or the directory of this one, "
+            f"as in --state {shards[0]}"
+        )
 
 
 def _refuse_for_number(  # noqa: PLR0913  # an option each

@@ -181,8 +181,10 @@ class LeaseKeeper:
             if other is None or other.age >= self._span:
                 return
             if other.age < before:
+                also = ", and each shard a database or schema" if self.shard else ""
+                where = other.presence.url
                 raise Refused(
-                    f"a worker {self._own.name} runs already, at {other.presence.url}: give each one a name of its own"
+                    f"a worker {self._own.name} runs already, at {where}: give each one a name of its own{also}"
                 )
             if not before:
                 logs.say("waits_for_namesake", worker=self._own.name, seconds=f"{self._span - other.age:.0f}")

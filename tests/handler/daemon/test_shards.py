@@ -67,6 +67,18 @@ def test_the_state_directory_of_one_daemon_is_not_taken_for_that_of_several_shar
     assert (refused.code, "is the state directory of one daemon: move what is in it" in refused.err) == (1, True)
 
 
+def test_the_directory_above_several_shards_is_not_taken_for_that_of_one_daemon(tmp_path: Path) -> None:
+    (tmp_path / "north").mkdir()
+    (tmp_path / "north" / "lock").touch()
+    for options in ([], ["--worker", "a"]):
+        refused = typed("run", "north.yaml", *options, "--state", str(tmp_path))
+        assert refused.code == 1
+        assert (
+            f"several shards (north): name the files of all, or the directory of this one, as in --state {tmp_path}"
+            in (refused.err)
+        )
+
+
 def test_calls_of_one_shard_that_hang_take_no_thread_from_another(caplog: pytest.LogCaptureFixture) -> None:
     goes_on, begun = threading.Event(), threading.Semaphore(0)
 
