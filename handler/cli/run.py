@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,9 @@ import typer
 from config.errors import Refused
 from handler.cli.shards import shards_below
 from handler.cli.terminal import USAGE, AsJson, State, directory, fail, refusals
+
+_HOST_ALONE = re.compile(r"https?://([^\s:/?#@\[\]]+|\[[0-9a-fA-F:.]+\])")
+"""An address with nothing after the host."""
 
 
 def run(  # noqa: PLR0913, PLR0917  # an option each
@@ -30,7 +34,11 @@ def run(  # noqa: PLR0913, PLR0917  # an option each
         typer.Option(metavar="NAME", help="Be one of several workers over one store on PostgreSQL, under this name."),
     ] = None,
     url: Annotated[
-        str | None, typer.Option(help="With --worker: where other machines reach this one's API, if not as it listens.")
+        str | None,
+        typer.Option(
+            help="With --worker: where other machines reach this one's API, if not as it listens. With several files "
+            "without a port: each adds its own."
+        ),
     ] = None,
     lease: Annotated[
         float | None,
@@ -130,10 +138,16 @@ def _refuse_for_number(  # noqa: PLR0913  # an option each
             fail("--prefer is for several files: with one, say --priority", USAGE, json=json)
     elif worker is None:
         fail("several files are several installations, which only a worker runs: add --worker NAME", USAGE, json=json)
-    elif url is not None or port:
+    elif port:
         fail(
-            "with several files, each says under listen which port and names it has: leave --url and --port out "
-            "(--port 0: each takes any free port)",
+            "with several files, each says under listen which port it has: leave --port out (--port 0: each takes any "
+            "free port)",
+            USAGE,
+            json=json,
+        )
+    elif url is not None and not _HOST_ALONE.fullmatch(url):
+        fail(
+            f"--url {url}: with several files it has no port, as in https://box1.example.org: each adds its own",
             USAGE,
             json=json,
         )

@@ -71,7 +71,7 @@ class WorkerOptions:
     """To listen on, in place of the file's; likewise the port."""
     port: int | None = None
     url: str | None = None
-    """Where other machines reach its API; ``None``: as the file and the options have it listen."""
+    """Where other machines reach its API, without a port for one of several shards; ``None``: as it listens."""
     span: Seconds = SPAN
     priority: int = 0
     """Of the workers that can take the lease, the one with the highest is to have it."""
@@ -146,7 +146,7 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
     own = Presence(
         name=options.name,
         process=secrets.token_hex(6),
-        url=options.url or _reachable(place),
+        url=_address(options, place),
         version=version("trimtab"),
         priority=options.priority,
     )
@@ -163,6 +163,13 @@ def _keeper(place: Place, options: WorkerOptions) -> LeaseKeeper:
         lost_at=options.lost_at,
         shard=options.shard,
     )
+
+
+def _address(options: WorkerOptions, place: Place) -> str:
+    """Return where others reach the API: as the command says, or as far as this machine knows."""
+    if options.url is None:
+        return _reachable(place)
+    return f"{options.url}:{place.port}" if options.shard else options.url
 
 
 def _reachable(place: Place) -> str:

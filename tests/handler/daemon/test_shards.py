@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import signal
 import stat
 import threading
@@ -47,7 +48,8 @@ def test_two_files_of_one_name_are_refused_and_so_is_a_preferred_shard_that_is_n
     [
         ([], "several files are several installations, which only a worker runs: add --worker NAME"),
         (["--worker", "a", "--port", "8460"], "each says under listen which port"),
-        (["--worker", "a", "--url", "https://a"], "each says under listen which port"),
+        (["--worker", "a", "--url", "https://a:8460"], "with several files it has no port"),
+        (["--worker", "a", "--url", "https://a/"], "with several files it has no port"),
         (["--worker", "a", "--priority", "3"], "say with --prefer which of them"),
     ],
 )
@@ -283,6 +285,18 @@ def test_a_machine_is_drained_by_handing_over_all_leases_that_its_worker_holds(b
     until(lambda: all("standby" not in roles(drained, shard) for shard in SHARDS), every=0.2)
     refused = typed("cluster", "hand-over", "--state", str(drained.state))
     assert (refused.code, "no other worker could take over now" in refused.out) == (1, True)
+
+
+@pytest.mark.real("postgres")
+def test_the_address_that_a_worker_gives_of_itself_has_the_port_of_each_shard(bed: ShardsBed) -> None:
+    worker = a_holder(bed)
+    worker.kill()
+    worker.start("--url", "http://box1.example.org")
+    found = worker.cluster()
+    for shard in SHARDS:
+        (listens,) = re.findall(r"url=\S+:(\d+)", worker.lines("standing_by", shard)[0])
+        (address,) = (each["api"] for each in found[shard]["workers"] if each["name"] == worker.name)
+        assert address == f"http://box1.example.org:{listens}"
 
 
 @pytest.mark.real("postgres")
