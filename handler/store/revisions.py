@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, func, inspect, select
 
 from config.errors import Refused, StoreError
+from config.units import Seconds
 from handler.store.database import Database
 from handler.store.schema import HEAD, meta, spans
 from handler.store.upserts import insert_or_ignore
@@ -25,6 +26,8 @@ MOVED = "moved"
 MIGRATIONS = Path(__file__).with_name("migrations")
 _ALONE = threading.Lock()
 """Alembic has one context in a process: of two stores at once, one would have its steps go to the other."""
+_TURN_WITHIN: Seconds = 60.0
+"""For how long a store waits for the migration of another one: a worker has the lease meanwhile, and does not act."""
 
 
 def found_revision(connection: Connection, name: str) -> str | None:
@@ -58,13 +61,24 @@ def refuse_newer(found: str, name: str, remedy: str, *, scripts: Path = MIGRATIO
 
 
 def upgrade(connection: Connection, *, scripts: Path = MIGRATIONS, head: str = HEAD) -> None:
-    """Create the tables, or migrate those that are there, in the caller's transaction; one store at a time."""
+    """Create the tables, or migrate those that are there, in the caller's transaction; one store at a time.
+
+    Raises:
+        StoreError: another store of this process is being migrated for long.
+    """
     from alembic import command
 
     config = _config(scripts)
     config.attributes["connection"] = connection
-    with _ALONE:
+    if not _ALONE.acquire(timeout=_TURN_WITHIN):
+        raise StoreError(
+            "this store cannot be migrated now: the migration of another one in this process has not ended, since that "
+            "is large, or its database hangs; this one is tried again"
+        )
+    try:
         command.upgrade(config, head)
+    finally:
+        _ALONE.release()
 
 
 def _config(scripts: Path) -> Config:

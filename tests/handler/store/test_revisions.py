@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
 from config.errors import Refused, StoreError
@@ -29,7 +31,8 @@ from handler.planning.provisioning import BalancerProvision
 from handler.planning.world import Phase, Record
 from handler.ports.alerts import AlertStatus, HookUse
 from handler.ports.stored import Event, EventKind
-from handler.store.revisions import MIGRATIONS
+from handler.store import revisions
+from handler.store.revisions import MIGRATIONS, upgrade
 from handler.store.schema import HEAD, METADATA
 from handler.store.sqlite import SqliteStore
 from handler.store.sqlite_file import writer_engine
@@ -49,6 +52,7 @@ from tests.support.store import (
     full_state,
     opened,
 )
+from tests.support.waiting import PATIENT
 from trigger.reasons import Reason
 from trigger.requests import Observed, OlderStore, ServiceTurn
 
@@ -494,6 +498,35 @@ def test_stores_that_are_made_at_once_in_one_process_are_all_whole(tmp_path: Pat
     with ThreadPoolExecutor(len(places)) as pool:
         assert list(pool.map(to_head, places)) == [None] * len(places)
     assert {revision(place) for place in places} == {HEAD}
+
+
+def test_a_store_whose_database_hangs_as_it_is_migrated_keeps_no_other_one_waiting_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revisions, "_TURN_WITHIN", 0.01)
+    begun, goes_on = threading.Event(), threading.Event()
+    hanging, other = (create_engine(f"sqlite:///{tmp_path / name}") for name in "ab")
+
+    @event.listens_for(hanging, "before_cursor_execute")
+    def hang(*_: object) -> None:
+        begun.set()
+        goes_on.wait(PATIENT)
+
+    def migrated(engine: Engine) -> None:
+        with engine.begin() as connection:
+            upgrade(connection)
+
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(migrated, hanging)
+        assert begun.wait(PATIENT)
+        with pytest.raises(StoreError, match="the migration of another one in this process has not ended"):
+            migrated(other)
+        goes_on.set()
+        slow.result(PATIENT)
+    migrated(other)
+    assert [revision(tmp_path / name) for name in "ab"] == [HEAD, HEAD]
+    hanging.dispose()
+    other.dispose()
 
 
 def revision(place: Path) -> str:
