@@ -5,16 +5,36 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-_NAMES = ThreadPoolExecutor(8, thread_name_prefix="names-of-sockets")
+_AT_ONCE = 8
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="names-of-sockets")
+
+
+_NAMES: ContextVar[ThreadPoolExecutor] = ContextVar("names", default=_threads())  # noqa: B039  # made once, on purpose
 """Names are looked up here. The system's resolver waits half a minute for a silent name server: in an event loop's own
 threads such look-ups delay all else that runs there, and the end of the loop waits for them."""
+
+
+@contextmanager
+def own_name_threads() -> Iterator[None]:
+    """Look names up in other threads while the block runs: another site's name server may be silent."""
+    threads = _threads()
+    token = _NAMES.set(threads)
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 async def connected(address: Path | tuple[str, int]) -> socket.socket:
@@ -40,7 +60,7 @@ async def _places(host: str, port: int) -> Sequence[tuple[Any, ...]]:
     look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     with suppress(socket.gaierror):
         return look(flags=socket.AI_NUMERICHOST)
-    return await asyncio.get_running_loop().run_in_executor(_NAMES, look)
+    return await asyncio.get_running_loop().run_in_executor(_NAMES.get(), look)
 
 
 async def _to(family: int, place: tuple[Any, ...] | str) -> socket.socket:

@@ -20,6 +20,7 @@ from typing import TypeVar, TypeVarTuple
 
 import uvloop
 
+from collector.clients.connecting import own_name_threads
 from config.errors import Refused, TrimtabError
 from config.units import Monotonic, Seconds
 from handler import logs
@@ -129,11 +130,15 @@ def _steady() -> Monotonic:
 
 @contextlib.contextmanager
 def own_threads(shard: str) -> Iterator[None]:
-    """Give what the block begins threads of its own in a `ShardLoop`: a shard whose database hangs takes its own."""
+    """Give what the block begins threads of its own in a `ShardLoop`.
+
+    A shard whose database or name server hangs takes its own alone.
+    """
     threads = ThreadPoolExecutor(thread_name_prefix=shard)
     token = _THREADS.set(threads)
     try:
-        yield
+        with own_name_threads():
+            yield
     finally:
         _THREADS.reset(token)
         threads.shutdown(wait=False)
