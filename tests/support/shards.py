@@ -150,6 +150,18 @@ class ShardsBed:
         """Names of the group's machines that a shard's cloud has."""
         return sorted(name for name in self.wires[shard].alive if name.startswith("web-"))
 
+    def resize(self, shard: str, size: int) -> None:
+        """Give the group of a shard a size, whichever worker acts for it in the end."""
+        until(lambda: self.shard(shard).trimtab("scale", "web", str(size)).code == 0, every=0.2)
+
+    def is_settled(self, shard: str, size: int) -> bool:
+        """Whether so many members of the group serve, and no other machine is there."""
+        try:
+            serving = self.shard(shard).serving()
+        except (OSError, KeyError, ValueError):  # the lease moves just now
+            return False
+        return sorted(serving) == self.machines(shard) and len(serving) == size
+
     def has_each_member_once(self) -> None:
         """In no shard a machine was made twice, or is left over."""
         for shard, wire in self.wires.items():
