@@ -142,7 +142,8 @@ class Asking:
         if seal.key is None:
             raise CannotRelay(
                 f"worker {self.worker} is a standby, and cannot pass requests on without the key in {seal.where}: copy "
-                "it from the holder's machine, or ask there (trimtab cluster status)"
+                "it from the holder's machine (none there yet: make it there, as docs/workers.md says), or ask there "
+                "(trimtab cluster status)"
             )
         while True:
             answer = await self._tried(request, seal, waits)

@@ -254,5 +254,7 @@ def test_a_holder_with_another_key_carries_nothing_out(tmp_path: Path) -> None:
 def test_a_worker_without_a_key_says_what_to_copy(tmp_path: Path) -> None:
     own = Seal(OwnKeyFile(tmp_path / "key"))
     own.load()
-    with pytest.raises(CannotRelay, match=r"cannot pass requests on without the key in .*: copy it from the holder"):
+    with pytest.raises(
+        CannotRelay, match=r"cannot pass requests on without the key in .*: copy it from the holder.*none there yet"
+    ):
         asyncio.run(asking(Rows(), own).relay(REQUEST))
