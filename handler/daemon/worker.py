@@ -109,7 +109,7 @@ async def working(options: WorkerOptions, signals: Signals, limit: int) -> None:
         relay = _Relay(rows=relay_of(_store(place)), wakes=Wakes(wakes_of(_store(place))), threads=RelayThreads())
         key = partial(own_seal, place.catalogue, place.directory)
         try:
-            await keeper.start()
+            await _first(keeper.start(), signals.stop)
             async with relay.wakes.listening():
                 while not signals.stop.is_set():
                     asking = Asking(relay.rows, key, options.name, _steady, relay.wakes, relay.threads)

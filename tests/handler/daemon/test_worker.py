@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from handler.runtime.ownership import write_private
 from tests.support.daemon import Daemon, typed
-from tests.support.waiting import until
+from tests.support.forking import forked
+from tests.support.waiting import PATIENT, until
 from tests.support.workers import Worker, WorkersBed, a_bed, give_key
 
 _PROCESSES = """\
@@ -315,6 +317,21 @@ def test_a_second_worker_of_one_name_and_a_daemon_that_is_no_worker_are_refused(
     assert (namesake.code, f"a worker {holder.name} runs already, at {holder_url(holder)}" in namesake.err) == (1, True)
     alone = typed("run", str(holder.file), *where)
     assert (alone.code, "start this daemon with --worker NAME, too" in alone.err) == (1, True)
+
+
+@pytest.mark.real("postgres")
+def test_a_worker_that_waits_for_a_process_of_its_name_ends_when_it_is_told_to(bed: WorkersBed) -> None:
+    killed = bed.holder()
+    killed.signal(signal.SIGKILL)
+    until(lambda: not killed.runs)
+    with killed.log.open("ab") as log:
+        begun = log.tell()
+        where = ("--state", killed.state, "--port", "0", "--worker", killed.name, "--lease", 3600)
+        waiting = forked(("run", killed.file, *where), {**os.environ, **killed.environment}, log)
+    until(lambda: "event=waits_for_namesake" in killed.log.read_text()[begun:], every=0.05, process=waiting)
+    waiting.send_signal(signal.SIGTERM)
+    assert waiting.wait(timeout=PATIENT) == 0
+    killed.start()
 
 
 def holder_url(holder: Worker) -> str:
