@@ -13,6 +13,7 @@ import resource
 from collections.abc import Sequence
 from functools import partial
 from typing import assert_never
+from weakref import WeakSet
 
 from collector.samples import Reply
 from collector.snmp.agent_state import AgentState, Exchange
@@ -35,6 +36,10 @@ _LEAST_KEPT: Seconds = 30.0
 _TIDY_EVERY: Seconds = 5.0
 
 
+_SOURCES: WeakSet[SnmpSource] = WeakSet()
+"""Those of this process: of several shards, each has one, and they share its limit."""
+
+
 class SnmpSource:
     """Polls SNMP agents independently: a silent agent delays no other.
 
@@ -51,6 +56,8 @@ class SnmpSource:
         self._tidied_at = 0.0
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most_kept = soft // 3
+        self._keeps = True
+        _SOURCES.add(self)
 
     async def fetch(self, poll: Round) -> None:
         """Ask all agents side by side; those that answered last time go first."""
@@ -61,6 +68,7 @@ class SnmpSource:
             poll.sheet.fail(row, Reply.AUTH, detail)
         pairs = [(self._line(agent, now, request), request) for agent, request in plan.requests.items()]
         pairs.sort(key=lambda pair: pair[0].session is None)
+        self._keeps = sum(each.agents for each in _SOURCES) <= self._most_kept
         async with asyncio.TaskGroup() as tasks:
 
             def talk(line: AgentState, request: AgentRequest) -> None:
@@ -94,6 +102,11 @@ class SnmpSource:
         self._exchange.window.close()
 
     @property
+    def agents(self) -> int:
+        """Return how many it asks now and then."""
+        return len(self._lines)
+
+    @property
     def sessions(self) -> int:
         """Return how many sockets are kept."""
         return sum(line.session is not None for line in self._lines.values())
@@ -107,7 +120,7 @@ class SnmpSource:
 
     def _over(self, line: AgentState) -> None:
         line.tried = None
-        if len(self._lines) > self._most_kept:
+        if not self._keeps:
             line.hang_up()  # other connections need the descriptors more
         line.turn.give_back()
 

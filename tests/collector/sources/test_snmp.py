@@ -366,6 +366,27 @@ def test_with_few_descriptors_every_agent_is_still_heard_and_none_is_kept(snmpd:
     assert kept == 0
 
 
+def test_two_sources_of_one_process_share_its_descriptors(snmpd: Snmpd, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalogue = a_catalogue([an_object(FORTY_TWO)], snmp=access(snmpd))
+    members = rosters({f"m{place}": address for place, address in enumerate(MANY)})
+    few = 4 * len(MANY)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (few, few))
+
+    async def scene() -> list[int]:
+        north, south = a_source(), a_source()
+        kept = []
+        for source in (north, south, north):
+            await poller(source).poll(catalogue, members, timeout=PATIENT)
+            kept.append(source.sessions)
+        await south.close()
+        await poller(north).poll(catalogue, members, timeout=PATIENT)
+        kept.append(north.sessions)
+        await north.close()
+        return kept
+
+    assert asyncio.run(scene()) == [len(MANY), 0, 0, len(MANY)]
+
+
 class Clock:
     """Stands still until it is told."""
 
