@@ -46,7 +46,7 @@ test-real: ## the drivers' promises, kept on real clouds: CLOUD=demo of OS_CLIEN
 nightly: mutants ## search the invariants of convergence and of replay for as long as a night allows: RUNS=10000, new ones each time; all properties; all benchmarks in small; and mutants
 	@.ci/environment requirements-dev.txt
 	@TRIMTAB_NIGHTLY=$(RUNS) $(BIN)/pytest tests/properties/test_convergence.py tests/properties/test_replay.py \
-	  tests/faults/test_api_requests.py tests/faults/test_workers.py tests/faults/test_worker_outages.py \
+	  tests/faults/test_api_requests.py tests/faults/test_mixed_faults.py \
 	  tests/faults/test_worker_alerts.py tests/faults/test_shards.py \
 	  tests/test_benchmarks.py $(PYTEST)
 	@$(BIN)/pytest tests -m hypothesis --hypothesis-profile nightly --numprocesses $(CORES) $(PYTEST)
