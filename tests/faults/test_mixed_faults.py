@@ -28,5 +28,6 @@ def test_under_faults_of_all_kinds_each_member_is_there_once_and_every_group_is_
     sys.stdout.write(f"TRIMTAB_SEED={seed}\n")
     with a_mixed_bed(sys.stdout.write) as bed:
         bed.play(rounds(seed, _FAULTS, KINDS))
-        sys.stdout.write(report(bed))
-        assert wrong(bed) == []
+        found = wrong(bed)
+        sys.stdout.write("\n".join((report(bed), *found, "")))
+        assert found == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from tests.support.mixed_rounds import FLEETS, MOST, Act, Fault, Round, needed, rounds
 from tests.support.worker_watch import Hold, Tick, Ticks, late_calls, wrong_holds
@@ -64,6 +65,14 @@ def test_a_hold_that_a_new_holder_goes_on_with_after_a_lost_tick_is_found_out() 
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(17.0)]), "calm", "later", taken=[4.0]) != []
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(17.0, since=None)]), "calm", "later", taken=[4.0]) == []
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(17.0)]), "calm", "later", taken=[]) == []
+
+
+def test_a_term_whose_worker_mistakes_the_databases_clock_is_found_out() -> None:
+    right = [a_tick(at) for at in (2.0, 10.0, 19.0)]
+    ahead = [replace(a_tick(at), at=at - 2.4) for at in (26.0, 34.0)]
+    assert Ticks(right).clock_errors("calm", "later", taken=[1.0]) == {1.0: 0.0}
+    errors = Ticks([*right, *ahead]).clock_errors("calm", "later", taken=[1.0, 20.0])
+    assert [round(error, 1) for error in errors.values()] == [0.0, -2.4]
 
 
 def test_a_call_of_a_worker_that_another_one_has_followed_is_late() -> None:

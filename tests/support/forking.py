@@ -12,10 +12,12 @@ import functools
 import gc
 import importlib
 import json
+import mmap
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -26,6 +28,9 @@ from typing import IO
 
 import typer.main
 
+CLOCK = "TRIMTAB_TEST_CLOCK"
+"""In the environment of a fork: a file that says by how many seconds the clock of its machine is wrong, at any time."""
+AHEAD = struct.Struct("d")
 _LONGEST = 2**20
 """Bytes of what a fork is asked for."""
 _MODULES = (
@@ -175,7 +180,17 @@ def _become(order: dict[str, object], output: int, ends: int) -> None:
     os.environ.clear()
     os.environ.update(order["environment"])  # type: ignore[call-overload]
     time.tzset()
+    if clock := os.environ.pop(CLOCK, ""):
+        _go_by(Path(clock))
     sys.argv = ["trimtab", *order["arguments"]]  # type: ignore[misc]
+
+
+def _go_by(clock: Path) -> None:
+    """Have the time of day be what a file says, whenever it is changed; clocks that only count are not set."""
+    right = time.time
+    with clock.open("rb") as file:
+        ahead = mmap.mmap(file.fileno(), AHEAD.size, access=mmap.ACCESS_READ)
+    time.time = lambda: right() + AHEAD.unpack_from(ahead)[0]
 
 
 def _make_once() -> None:

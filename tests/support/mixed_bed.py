@@ -75,7 +75,7 @@ class MixedBed:
         settled(self.ground.fleets)
         try:
             for number, drawn in enumerate(rounds, 1):
-                self.say(f"{number}: {drawn}\n")
+                self.say(f"{number}, {time.time():.0f}: {drawn}\n")
                 known = len(self.wrong)
                 self.seen.append(self._play(drawn))
                 self.say("".join(f"   {line}\n" for line in (str(self.seen[-1]), *self.wrong[known:])))

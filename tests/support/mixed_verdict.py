@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.support.mixed_bed import MixedBed
 from tests.support.mixed_rounds import Fault, needed
+from tests.support.worker_faults import WRONG
 from tests.support.worker_fleets import INTERVALS, QUIET, Fleet
 from tests.support.worker_watch import late_calls, wrong_holds
 
@@ -18,7 +19,7 @@ _LANES: Final = 8
 _READING: Final = frozenset({"vmpool.monitoring", "vmpool.infoextended"})
 """Calls that change nothing: a worker that is cut off from the database goes on reading."""
 _JITTER: Final = 0.5
-"""Seconds by which a firing may be written sooner after the one before than its quiet time says."""
+"""Seconds by which a policy may fire before its quiet time is over, and a worker mistake the database's clock."""
 _EACH: Final = 21.0
 """Seconds between two firings of a policy of `pulse` where nothing fails: its quiet time, up to a tick."""
 _POLICIES: Final = ("policy out", "policy in")
@@ -36,7 +37,7 @@ def wrong(bed: MixedBed) -> list[str]:
         if made != due:
             found.append(f"{name}: {made} members of web were made, and {due} were needed")
         found.extend(f"{name}: {each}" for each in wrong_holds(bed.ticks(name), "calm", "later", bed.taken(fleet)))
-        found.extend(f"{name}: {policy} fired after {apart:.1f} s" for policy, apart in _early(fleet))
+        found.extend(f"{name}: {each}" for each in (*_early(fleet), *_mistaken(bed, name, fleet)))
     late, changes = _late(bed), sum(len(seen.takeovers) for seen in bed.seen)
     if len(late) > _LANES * changes:
         found.append(f"calls of workers without the lease: {late}")
@@ -57,14 +58,23 @@ def _wrong_end(fleet: Fleet) -> Iterator[str]:
 
 
 def _firings(fleet: Fleet) -> dict[str, list[float]]:
-    """Return when each policy of `pulse` fired."""
-    rows = fleet.bed.rows("SELECT by, at FROM watch.firings WHERE of = 'pulse' ORDER BY at")
+    """Return when each policy of `pulse` fired, in turn, by the clock of the worker that decided."""
+    rows = fleet.bed.rows("SELECT by, decided FROM watch.firings WHERE of = 'pulse' ORDER BY number")
     return {policy: [at for by, at in rows if by == policy] for policy in _POLICIES}
 
 
-def _early(fleet: Fleet) -> Iterator[tuple[str, float]]:
+def _early(fleet: Fleet) -> Iterator[str]:
+    """Yield firings within the quiet time. Clocks are wrong by whole hours, which count for nothing."""
     for policy, times in _firings(fleet).items():
-        yield from ((policy, b - a) for a, b in pairwise(times) if b - a < QUIET - _JITTER)
+        for before, after in pairwise(times):
+            if (apart := (after - before) % WRONG) < QUIET - _JITTER:
+                yield f"{policy} fired at {after:.1f}, {apart:.1f} s after it had fired"
+
+
+def _mistaken(bed: MixedBed, name: str, fleet: Fleet) -> Iterator[str]:
+    for begun, error in bed.ticks(name).clock_errors("calm", "later", bed.taken(fleet)).items():
+        if abs(error) > _JITTER:
+            yield f"the worker of the term since {begun:.1f} took the database's clock for {error:.1f} s less"
 
 
 def _late(bed: MixedBed) -> list[tuple[float, str, str]]:

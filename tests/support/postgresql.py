@@ -21,6 +21,7 @@ from config.model.daemon import PostgresqlPlace
 from tests.support.waiting import PATIENT, until
 
 _USER = "trimtab"
+_USUAL = 5432
 QUICK = ("fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=16MB", "autovacuum=off")
 """Settings of a server that need not survive its machine."""
 
@@ -36,6 +37,8 @@ class Server:
 
     directory: Path
     settings: tuple[str, ...] = QUICK
+    port: int = _USUAL
+    """Of its socket; and of TCP, if the settings have it listen there."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -44,7 +47,8 @@ class Server:
 
     def place(self, database: str) -> PostgresqlPlace:
         """Where a store in this database is."""
-        return PostgresqlPlace(url=f"postgresql://{_USER}@/{database}?host={self.directory}")
+        port = f"&port={self.port}" if self.port != _USUAL else ""
+        return PostgresqlPlace(url=f"postgresql://{_USER}@/{database}?host={self.directory}{port}")
 
     def execute(self, statement: str, place: PostgresqlPlace | None = None) -> list[tuple[Any, ...]]:
         """Run a statement outside any transaction; its rows."""
@@ -79,12 +83,13 @@ class Server:
         command = [_program("initdb"), "-D", self.data, "-U", _USER, *plain]
         subprocess.run(command, check=True, capture_output=True, cwd=self.directory, **_as(owner))
 
-    def copied(self, directory: Path) -> Server:
+    def copied(self, directory: Path, port: int) -> Server:
         """A standby that streams from this server, and answers."""
-        copy, owner = Server(directory, self.settings), _owner()
+        copy, owner = Server(directory, self.settings, port), _owner()
         os.chown(directory, owner.pw_uid, owner.pw_gid)
         streaming = ("-R", "-X", "stream", "-c", "fast", "--no-sync")
-        command = [_program("pg_basebackup"), "-h", self.directory, "-U", _USER, "-D", copy.data, *streaming]
+        origin = ("-h", self.directory, "-p", str(self.port), "-U", _USER)
+        command = [_program("pg_basebackup"), *origin, "-D", copy.data, *streaming]
         subprocess.run(command, check=True, capture_output=True, cwd=directory, **_as(owner))
         copy.start()
         return copy
@@ -103,7 +108,7 @@ class Server:
         """Start it, and wait until it answers."""
         log = self.directory / "log"
         settings = (f"-c{setting}" for setting in ("listen_addresses=", *self.settings))
-        command = [_program("postgres"), "-D", self.data, "-k", self.directory, *settings]
+        command = [_program("postgres"), "-D", self.data, "-k", self.directory, "-p", str(self.port), *settings]
         with log.open("ab") as lines:
             process = subprocess.Popen(command, stdout=lines, stderr=lines, cwd=self.directory, **_as(_owner()))
         self._process = process

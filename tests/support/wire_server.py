@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator
@@ -64,7 +65,10 @@ class WireHandler(BaseHTTPRequestHandler):
 
     def asked(self) -> bytes:
         """The body of the request."""
-        return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        body = self.rfile.read(length := int(self.headers.get("Content-Length", "0")))
+        if len(body) < length:
+            raise ConnectionResetError("the client has ended in the middle of its request")
+        return body
 
     def give(self, fault: Fault, body: bytes, *headers: tuple[str, str]) -> None:
         """Answer as the fault has it."""
@@ -95,11 +99,19 @@ class WireHandler(BaseHTTPRequestHandler):
         pass
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say what has failed here; a client that was killed is no failure."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 @contextlib.contextmanager
 def served(handler: type[BaseHTTPRequestHandler], wire: object) -> Iterator[str]:
     """Have ``handler`` answer with ``wire``; the address of the server, without a path."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (handler,), {"wire": wire}))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), type("Bound", (handler,), {"wire": wire}))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -26,7 +26,8 @@ from tests.support.worker_fleets import Fleet
 from tests.support.workers import SPAN, Worker, WorkersBed
 
 _STOPPED: Final = 10.0
-_WRONG: Final = 3600.0
+WRONG: Final = 3600.0
+"""Seconds by which a clock is set."""
 _ROOT: Final = os.geteuid() == 0
 KINDS: Final = tuple(kind for kind in Fault if _ROOT or kind not in OF_ROOT)
 """The faults that can be had here."""
@@ -124,7 +125,7 @@ def _cut_off(ground: Ground, blow: Blow) -> float:
 def _clock_set(ground: Ground, blow: Blow) -> float:
     workers = [*ground.bed(blow).workers.values()]
     worker = workers[int(blow.chance * 97) % len(workers)]
-    worker.set_clock((int(blow.chance * 89) % 3 - 1) * _WRONG)
+    worker.set_clock((int(blow.chance * 89) % 3 - 1) * WRONG)
     return time.time()
 
 

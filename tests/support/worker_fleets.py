@@ -90,7 +90,6 @@ class MachineCloud:
 
     on: str
     bed: WorkersBed
-    _count: str = "counted"
 
     @property
     def alive(self) -> list[str]:
@@ -104,7 +103,8 @@ class MachineCloud:
 
     @property
     def _made(self) -> Path:
-        return self.bed.place / self._count
+        """Where each process notes that it has begun."""
+        return self.bed.place / "made"
 
     def declaration(self, edition: int) -> str:
         command = f"[/bin/sh, -c, 'echo $TRIMTAB_MEMBER >>{self._made}; exec sleep 99999']"

@@ -18,7 +18,7 @@ CREATE SCHEMA watch;
 CREATE TABLE watch.leases (epoch bigint, worker text, at double precision);
 CREATE TABLE watch.marks (mark text, epoch bigint);
 CREATE TABLE watch.ticks (at double precision, body bytea);
-CREATE TABLE watch.firings (at double precision, of text, by text);
+CREATE TABLE watch.firings (number serial, decided double precision, of text, by text);
 CREATE FUNCTION watch.now() RETURNS double precision LANGUAGE sql AS $$
   SELECT date_part('epoch', clock_timestamp()) $$;
 CREATE FUNCTION watch.lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -28,7 +28,7 @@ CREATE FUNCTION watch.mark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 CREATE FUNCTION watch.tick() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   INSERT INTO watch.ticks VALUES (watch.now(), NEW.body); RETURN NEW; END $$;
 CREATE FUNCTION watch.fired() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO watch.firings VALUES (watch.now(), NEW.group_id, NEW."by"); RETURN NEW; END $$;
+  INSERT INTO watch.firings (decided, of, by) VALUES (NEW.at, NEW.group_id, NEW."by"); RETURN NEW; END $$;
 CREATE TRIGGER taken AFTER UPDATE ON lease FOR EACH ROW WHEN (OLD.epoch <> NEW.epoch) EXECUTE FUNCTION watch.lease();
 CREATE TRIGGER marked AFTER UPDATE ON meta FOR EACH ROW WHEN (NEW.name = 'commit') EXECUTE FUNCTION watch.mark();
 CREATE TRIGGER ticked AFTER INSERT OR UPDATE ON checkpoints FOR EACH ROW WHEN (NEW.ring = 0)
@@ -51,6 +51,7 @@ class Tick:
     """An evaluation of some groups that was written."""
 
     at: float
+    """When it was written, by the database's clock."""
     groups: frozenset[str]
     interval: float
     holds: Mapping[tuple[str, str], Hold]
@@ -84,6 +85,24 @@ class Ticks:
         return [
             (a, b) for a, b in pairwise(self.of(group, since)) if b.at - a.at > (LONGEST_GAP + _ROUGHLY) * b.interval
         ]
+
+    def clock_errors(self, group: str, policy: str, taken: Sequence[float]) -> dict[float, float]:
+        """Return how far behind the database's clock each term of the lease took it to be, by when a policy held last.
+
+        A term of one tick does not tell: it may have been written late. None is written before its time.
+
+        Args:
+            group: of the policy.
+            policy: its conditions are true at each tick, or not known.
+            taken: when the lease was taken, which is what the result tells its terms by.
+        """
+        terms: dict[float, list[float]] = {}
+        for before, after in pairwise(self.of(group)):
+            held, now = before.holds.get((group, policy)), after.holds.get((group, policy))
+            if now is not None and (held is None or now.last != held.last):
+                term = max((begun for begun in taken if begun <= after.at), default=0.0)
+                terms.setdefault(term, []).append(after.at - now.last)
+        return {begun: min(late) for begun, late in terms.items() if len(late) > 1 or late[0] < 0}
 
 
 _ROUGHLY = 0.1
