@@ -38,7 +38,7 @@ class Fault(StrEnum):
 
 
 OF_ROOT = frozenset({Fault.CUT_OFF, Fault.DISK_FULL})
-"""Only root may cut a network, and make a small disk."""
+"""Only root may cut a network, and make a small disk, and only where no container forbids it."""
 OF_ALL = frozenset({Fault.DATABASE_KILLED, Fault.PROMOTED, Fault.DISK_FULL})
 """They befall both fleets."""
 FLEETS = ("cloud", "machine")
