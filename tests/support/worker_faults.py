@@ -181,11 +181,13 @@ def _promoted(ground: Ground, blow: Blow) -> float:
 def _disk_full(ground: Ground, blow: Blow) -> float:
     primary = ground.pair.primary
     ballast = primary.directory / "ballast"
-    with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
-        while file.write(bytes(4096)) == 4096:
-            pass
+
+    def is_stuck() -> bool:
+        _fill(ballast)  # again and again: a server that starts anew has given some space back
+        return _is_stuck(ground.pair)
+
     try:
-        until(lambda: _is_stuck(ground.pair), every=0.2)
+        until(is_stuck, every=0.2)
         time.sleep(SPAN * blow.chance)
     finally:
         ballast.unlink()
@@ -209,6 +211,13 @@ _FAULTS: Final[Mapping[Fault, Callable[[Ground, Blow], float]]] = {
 
 def _is_alone(bed: WorkersBed) -> bool:
     return len(bed.workers) == 1
+
+
+def _fill(ballast: Path) -> None:
+    """Have a file take all that is left of its disk."""
+    with contextlib.suppress(OSError), ballast.open("ab", buffering=0) as file:
+        while file.write(bytes(4096)) == 4096:
+            pass
 
 
 def _is_stuck(pair: Pair) -> bool:
