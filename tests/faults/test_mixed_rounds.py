@@ -59,6 +59,8 @@ def test_a_hold_that_ends_without_a_lost_tick_is_found_out() -> None:
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(9.0, since=9.0)]), "calm", "later", taken=[]) != []
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(12.0, since=None)]), "calm", "later", taken=[4.0]) != []
     assert wrong_holds(Ticks([a_tick(1.0), a_tick(12.0)]), "calm", "later", taken=[4.0]) == []
+    blind = replace(a_tick(20.0), holds=a_tick(9.0).holds)
+    assert wrong_holds(Ticks([a_tick(9.0), blind, a_tick(25.0, since=25.0)]), "calm", "later", taken=[]) == []
 
 
 def test_a_hold_that_a_new_holder_goes_on_with_after_a_lost_tick_is_found_out() -> None:

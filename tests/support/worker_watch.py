@@ -126,7 +126,8 @@ def wrong_holds(ticks: Ticks, group: str, policy: str, taken: Sequence[float]) -
         held, now = before.holds.get((group, policy)), after.holds.get((group, policy))
         gap = (after.at - before.at) / after.interval
         goes_on = held is not None and now is not None and now.since == held.since
-        if held is not None and gap < LONGEST_GAP - _ROUGHLY and not goes_on:
+        was_true = held is not None and before.at - held.last < before.interval * _ROUGHLY  # else it was not known
+        if was_true and gap < LONGEST_GAP - _ROUGHLY and not goes_on:
             found.append(
                 f"{policy} of {group} lost its hold at {after.at:.2f}, {gap:.2f} intervals after {before.at:.2f}"
             )
