@@ -113,7 +113,7 @@ class Live(EngineBed):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Reports, "decided", watch)
-            patch.setattr(engines, "_HEARTBEAT", 60.0)
+            patch.setattr(engines, "BEAT", 120.0)  # it looks each half of that
             patch.setattr(engines, "_WATCH", 30.0)
             patch.setattr(pacing, "_SOON", 1.0)
             patch.setattr(still_time, "_MOMENT", 0.0)
