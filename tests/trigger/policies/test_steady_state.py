@@ -57,7 +57,8 @@ def cells(draw: st.DrawFn) -> Cell:
         case 2:
             return measured(value)
         case _:
-            return measured(value if math.isfinite(value) else 0.0, low=low, high=high, heard=heard)
+            within = next(each for each in (value, low, high) if math.isfinite(each))
+            return measured(within, low=low, high=high, heard=heard)
 
 
 @st.composite
