@@ -7,14 +7,24 @@ import sys
 from pathlib import Path
 
 from tests.support.netscaler import PASSWORD, USER, FakeNetscaler, a_virtual_server, running
+from tests.support.waiting import PATIENT
 
 
 async def checked(netscaler: FakeNetscaler, *arguments: str, password: str = PASSWORD) -> tuple[int | None, str]:
     """Its exit code (0 well, 2 critical, 3 unknown) and what it says."""
     port = netscaler.url.rpartition(":")[2]
     reach = ["-H", "127.0.0.1", "-P", port, "--no-ssl", "-u", USER, "-p", password]
+    patient = ["-t", str(int(PATIENT))]  # its own limit is for a quiet machine
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "check_netscaler", *reach, *arguments, stdout=-1, stderr=-2, cwd=Path(__file__).parent
+        sys.executable,
+        "-m",
+        "check_netscaler",
+        *reach,
+        *patient,
+        *arguments,
+        stdout=-1,
+        stderr=-2,
+        cwd=Path(__file__).parent,
     )
     output, _ = await program.communicate()
     return program.returncode, output.decode()
