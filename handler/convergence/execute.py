@@ -360,10 +360,8 @@ class Execution:
         tools = self._tools
         match step:
             case Create():
-                profile, parts = tools.definition.profile, self._parts(name)
-                launch = Launch(
-                    id=self._launch(name), profile=profile, parts=parts, claim=tools.claim, first=step.member is None
-                )
+                profile, parts, first = tools.definition.profile, self._parts(name), step.member is None
+                launch = Launch(id=self._launch(name), profile=profile, parts=parts, claim=tools.claim, first=first)
                 with tools.quotas.making(self._world.group, name):
                     return tools.orchestrator.create(launch)
             case MakePart() | RemovePart() | ReleasePart():

@@ -77,9 +77,9 @@ async def run_shards_until_signal(shards: Sequence[WorkerOptions]) -> None:
         Refused: the directory that is to have the state of all cannot be used, or is one daemon's own.
     """
     limit, signals = prepared()
-    for state in {shard.state.parent for shard in shards}:
-        take_directory(state, shards=[shard.shard for shard in shards])
-        _refuse_own(state)
+    state = shards[0].state.parent
+    take_directory(state, shards=[shard.shard for shard in shards])
+    _refuse_own(state)
     own = [Signals(stop=signals.stop, reload=asyncio.Event()) for _ in shards]
 
     def reload() -> None:
